@@ -57,6 +57,7 @@ check: .venv/.stamp ## Format, lint, types, import contracts, generated files, c
 	.venv/bin/mypy --cache-dir=$(CACHE)/mypy conftest.py
 	.venv/bin/lint-imports
 	$(PY) -m seawall.crdgen --check
+	$(PY) -m seawall.cli.docs --check
 	spark-apps/walrecord/proto/generate.sh --check
 	.venv/bin/yamllint --strict crds .pre-commit-config.yaml charts/*/Chart.yaml charts/*/values.yaml
 	requirements/lock.sh --check
@@ -69,8 +70,9 @@ format: .venv/.stamp ## Format the code and mend what the linter can
 	.venv/bin/ruff format
 	.venv/bin/ruff check --fix
 
-crds: .venv/.stamp ## Write crds/, the chart's copies, docs/reference.md and the tables of docs/conditions.md from the code
+crds: .venv/.stamp ## Write crds/, the chart's copies, docs/reference.md, docs/cli.md and the tables of docs/conditions.md from the code
 	$(PY) -m seawall.crdgen
+	$(PY) -m seawall.cli.docs
 
 proto: .venv/.stamp ## Write the protobuf code of the WAL entries from its .proto
 	spark-apps/walrecord/proto/generate.sh

@@ -9,7 +9,7 @@ import json
 import os
 import sys
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -18,10 +18,11 @@ from backup_rounds import TENTH, Samples, Work
 from beds import Beds
 from confluent_kafka import Producer, TopicCollection
 from confluent_kafka.admin import AdminClient, NewTopic
+from devops_rows import entries
 from measured_command import Cost, measure
 from report import Result
 from sizes import Sizes
-from wal_load import Load, flush
+from wal_load import Load, flush, send
 from warm_session import run_rounds, session_environment
 
 from seawall_e2e.loopback import KafkaProcesses
@@ -37,6 +38,8 @@ EMPTY = "an empty Spark application"
 GOAL_CPU, GOAL_STORED, GOAL_RANDOM, GOAL_MEMORY, GOAL_QUIET, GOAL_CHECK = 1.75, 0.5, 1.05, 1.2, 1.3, 2.0
 TIMEOUT = 120.0
 RANDOM_BYTES = 1_000
+BATCH_BYTES = 16_384
+"""Of a batch of entries: GreptimeDB's datanode sends what came since the last (log-store/src/kafka/producer.rs)."""
 TASK = """
 import json, sys
 from wal_backup.plan import Range
@@ -56,7 +59,7 @@ spark.stop()
 
 @dataclass(frozen=True, slots=True)
 class Size:
-    """Records of the whole load and in how many topics; rounds of both sides; records of random bytes.
+    """Records of the whole load, in how many topics; rounds of both sides; entries of metrics, records of random bytes.
 
     `tenth` 0: only the whole load. `checks`: how often it is checked. `memory`: how often the memory of the program and
     of a task is measured, `quiet`: how often an incremental without news of `quiet_topics`; 0: left out.
@@ -67,13 +70,14 @@ class Size:
     rounds: int = 5
     tenth: int = 1
     checks: int = 3
+    entries: int = 50_000
     random_records: int = 20_000
     memory: int = 1
     quiet: int = 2
     quiet_topics: int = 64
 
 
-SMALL = Size(2_000, 1, rounds=1, tenth=0, checks=1, random_records=100, memory=0, quiet=0)
+SMALL = Size(2_000, 1, rounds=1, tenth=0, checks=1, entries=100, random_records=100, memory=0, quiet=0)
 """Spark starts once, which takes most of the time."""
 SIZES = Sizes("backup", __doc__, Size(), SMALL)
 
@@ -103,11 +107,18 @@ class Bed:
         names = [self._load.topic(index) for index in range(self._load.topics)]
         return self._work("load", dict.fromkeys(names, self._load.each))
 
+    def metrics(self) -> Work:
+        """Entries of machine metrics, once."""
+        return self._once("metrics", self._size.entries, entries)
+
     def random(self) -> Work:
         """Values that nothing makes smaller, once."""
-        topics = {"bench-backup-random": self._size.random_records}
-        _fill(self._servers, topics)
-        return replace(self._work("random", topics), rounds=1, checks=0, tenth=False)
+        return self._once("random", self._size.random_records, _random_values)
+
+    def _once(self, name: str, count: int, values: Callable[[int], Iterable[bytes]]) -> Work:
+        topics = {f"bench-backup-{name}": count}
+        _fill(self._servers, topics, values)
+        return replace(self._work(name, topics), rounds=1, checks=0, tenth=False)
 
     def run(self, *works: Work) -> list[Samples]:
         """All of it in one session, which is a process of its own."""
@@ -150,7 +161,7 @@ class Bed:
     def quiet(self) -> Result:
         """An incremental of topics without news, against a Spark application that does nothing."""
         names = {f"bench-quiet_{number}": 10 for number in range(self._size.quiet_topics)}
-        _fill(self._servers, names)
+        _fill(self._servers, names, _random_values)
         work = self._work("quiet", names)
         self._program("backup", work.request("quiet", 1))
         parent = json.loads((self._folder / "summary.json").read_bytes())["manifest"]
@@ -197,12 +208,13 @@ def main(arguments: Sequence[str] | None = None, beds: Beds | None = None) -> No
     report = run.report({"driverMemory": HEAP, "randomBytes": RANDOM_BYTES})
     with beds.brokers(1) as kafka, S3Process() as s3, tempfile.TemporaryDirectory() as folder:
         bed = Bed(kafka, s3, run.size, Path(folder))
-        work, other = bed.rounds(), bed.random()
-        samples, random = bed.run(work, other)
+        work, once = bed.rounds(), {"machine metrics": bed.metrics(), "random bytes": bed.random()}
+        samples, *others = bed.run(work, *once.values())
         print(samples, flush=True)
         report.results += results(bed, work, samples)
-        disk = [float(bed.on_disk(other))]
-        report.results.append(Result("stored, random bytes", "B", [float(random.stored)], DISK, disk, GOAL_RANDOM))
+        for (what, each), other, goal in zip(once.items(), others, (GOAL_STORED, GOAL_RANDOM), strict=True):
+            disk = [float(bed.on_disk(each))]
+            report.results.append(Result(f"stored, {what}", "B", [float(other.stored)], DISK, disk, goal))
         if run.size.memory:
             report.results += bed.memory(work)
         if run.size.quiet:
@@ -223,8 +235,8 @@ def results(bed: Bed, work: Work, samples: Samples) -> list[Result]:
     return [
         Result("backup, CPU per record", "µs", ours, LOOP, loop, GOAL_CPU),
         Result("backup, time per record on 2 cores", "µs", wall[0], LOOP, wall[1]),
-        Result("stored", "B", stored, DISK, [float(bed.on_disk(work))], GOAL_STORED),
-        Result("stored", "B", stored, LOOP, [float(samples.loop_stored)]),
+        Result("stored, half of it random hex", "B", stored, DISK, [float(bed.on_disk(work))]),
+        Result("stored, half of it random hex", "B", stored, LOOP, [float(samples.loop_stored)]),
         Result("check of the records, 2 cores", "s", samples.checks, SHA, sums, GOAL_CHECK),
     ]
 
@@ -250,16 +262,20 @@ def _sha256sum(objects: Path, chain: str) -> float:
     return measure(["sha256sum", *files]).seconds
 
 
-def _fill(servers: str, topics: dict[str, int]) -> None:
-    """Topics with so many records of random bytes."""
+def _random_values(count: int) -> Iterable[bytes]:
+    return (os.urandom(RANDOM_BYTES) for _ in range(count))
+
+
+def _fill(servers: str, topics: dict[str, int], values: Callable[[int], Iterable[bytes]]) -> None:
+    """Topics with so many records of such values."""
     admin = AdminClient({"bootstrap.servers": servers})
     for future in admin.create_topics([NewTopic(name, 1, 1) for name in topics]).values():
         future.result(TIMEOUT)
-    producer = Producer({"bootstrap.servers": servers, "acks": "all", "compression.type": "lz4", "linger.ms": 20})
+    settings = {"bootstrap.servers": servers, "acks": "all", "compression.type": "lz4", "linger.ms": 20}
+    producer = Producer(settings | {"batch.size": BATCH_BYTES})
     for name, count in topics.items():
-        for _ in range(count):
-            producer.produce(name, os.urandom(RANDOM_BYTES), partition=0)
-            producer.poll(0)
+        for value in values(count):
+            send(producer, name, None, value)
     flush(producer)
 
 

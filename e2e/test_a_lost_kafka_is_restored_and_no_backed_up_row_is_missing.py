@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import pytest
 
 from seawall_e2e.acked_rows import TABLE, AckedRows
@@ -14,6 +16,11 @@ from seawall_e2e.restarts import RIGHTS, STATEFUL_SET
 from seawall_e2e.restores import Restores
 from seawall_e2e.site import Site
 from seawall_e2e.waiting import wait_until
+
+
+def wait_for_purge(purges: Purges, is_done: Callable[[], bool], what: str) -> None:
+    """Waits until the runs of the policy have come so far."""
+    wait_until(is_done, f"{what} is purged", within=90, explain=purges.explain)
 
 
 def bring_back(jobs: Restores, site: Site, database: RefDb, cluster_id: str) -> tuple[Object, Object, Object]:
@@ -40,18 +47,15 @@ def test_no_backed_up_row_is_missing_and_new_ones_survive_the_next_replay(
     wal.apply(site.pool(4, maxMessageBytes="16Ki"), dataPlane={**in_sight(site.namespace), **datanodes})
     jobs = Restores(wal, backup_image)
     with AckedRows(database, checker_image) as rows:
+        jobs.begin_once()
         faults.run(flush)
         purges.apply_policy(topics=sorted(site.topics()), safety=FAST)
-        jobs.begin_once()
         (first,) = jobs.wait_until_completed(1)
         held = {topic: end for topic, (_, end) in first.ranges.items()}
         rows.wait_until_written_everywhere()
         faults.run(flush)
-        wait_until(
-            lambda: all(site.log_starts()[topic] >= end for topic, end in held.items()),
-            "what is backed up is purged",
-            within=90,
-            explain=purges.explain,
+        wait_for_purge(
+            purges, lambda: all(site.log_starts()[topic] >= end for topic, end in held.items()), "what is backed up"
         )
         rows.wait_until_written_everywhere()
     purges.suspend()
@@ -71,11 +75,10 @@ def test_no_backed_up_row_is_missing_and_new_ones_survive_the_next_replay(
         rows.wait_until_written_everywhere()
         faults.run(flush)
         purges.resume()
-        wait_until(
+        wait_for_purge(
+            purges,
             lambda: any(start > restored[topic][0] for topic, start in site.log_starts().items()),
-            "what was restored and is flushed is purged",
-            within=90,
-            explain=purges.explain,
+            "what was restored and is flushed",
         )
         faults.run(AllDatanodesKilled(database))
     verdict = rows.judge()

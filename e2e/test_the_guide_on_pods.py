@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from seawall_e2e import guide
+from seawall_e2e.cluster import WALCluster
 from seawall_e2e.commands import run
 from seawall_e2e.purges import Purges
 from seawall_e2e.refdb import INTERNAL_ERROR, RefDb, RefDbImages, in_sight
@@ -47,10 +48,20 @@ def shown(shared_site: Site, refdb_images: RefDbImages) -> Shown:
     return Shown(site, database, inserted, selected["output"][0]["records"]["rows"])
 
 
+AS_RENDERED = ("AsDeclared", "the metasrv's [wal] is as declared, and that of 3 datanodes")
+
+
+def _config_of(wal: WALCluster) -> tuple[str, str]:
+    """What is said of the `[wal]` that the database's pods mount."""
+    (found,) = (each for each in wal.status()["conditions"] if each["type"] == "DataPlaneConfigDiffers")
+    return found["reason"], found["message"]
+
+
 def test_twelve_rows_survive_the_kill_of_a_datanode_because_it_replays_them_from_kafka(shown: Shown) -> None:
     database, wal = shown.database, shown.site.wal_cluster()
     wal.wait("Connected", kind="DataPlaneReachable")
     wait_until(lambda: wal.status()["dataPlane"]["datanodes"] == 3, "three datanodes are seen", explain=wal.explain)
+    wait_until(lambda: _config_of(wal) == AS_RENDERED, "each datanode says what it runs with", explain=wal.explain)
     assert len(shown.rows) == 12
     assert [tuple(row[1:]) for row in shown.rows] == list(guide.ROWS)
     first = min(database.leaders())

@@ -10,6 +10,10 @@ parent_of() { local path=$1/; path=${path%%/"$NODE"/*}; echo "${path%/}"; }
 # Read at once: the file changes with every group that is joined below.
 groups=$(</proc/self/cgroup)
 
+# All of the instance is one cgroup. Beside it each session has a group of its own (sched(7), autogroup): each Kafka
+# of another test would count as much as the whole cluster, whose tests are what a run waits for at its end.
+CPU_SESSIONS=4
+
 : >"$RUN/cgroups"   # what `down` empties and removes: "MOUNT_NAME OPTION FOLDER"
 while IFS=: read -r _ controllers path; do
   [ -n "$controllers" ] || continue              # the v2 tree of a hybrid host: left alone
@@ -23,6 +27,7 @@ while IFS=: read -r _ controllers path; do
       [ -n "$(cat "$own/$file")" ] || cat "$(dirname "$own")/$file" >"$own/$file"
     done
   fi
+  case ,$controllers, in *,cpu,*) echo $((1024 * CPU_SESSIONS)) >"$own/cpu.shares" ;; esac
   echo $$ >"$own/cgroup.procs"
 done <<<"$groups"
 
@@ -35,6 +40,7 @@ if [ ! -s "$RUN/cgroups" ] && [ -e /sys/fs/cgroup/cgroup.controllers ]; then
   for controller in $(</sys/fs/cgroup/cgroup.controllers); do
     echo "+$controller" >/sys/fs/cgroup/cgroup.subtree_control 2>/dev/null || true
   done
+  echo $((100 * CPU_SESSIONS)) >"$v2/cpu.weight" 2>/dev/null || true
   echo $$ >"$v2/cgroup.procs"
 fi
 [ -s "$RUN/cgroups" ] || { echo "no cgroup hierarchy under /sys/fs/cgroup"; exit 1; }

@@ -3,6 +3,7 @@
 For each line of stdin, which is a JSON list, a line of JSON: {"answer": …} or {"error": text}.
 
 ["let_read", USER, PASSWORD, PREFIX]   makes a user who may read and describe the topics with this prefix, no more
+["let_manage", USER, PASSWORD, PREFIX] the same, who may make such topics besides, and see their configs
 ["forget", USER]                       takes the user and all that it may away
 ["delete_as", TOPIC, OFFSET, SERVERS, USER, PASSWORD, CA]
                                        deletes records of a topic as a user, over TLS; Kafka's word, or NO_ERROR
@@ -38,12 +39,19 @@ from confluent_kafka.admin import (
 TIMEOUT, ASK_TIMEOUT = 20.0, 5.0
 SCRAM, ITERATIONS = ScramMechanism.SCRAM_SHA_512, 4096
 MAY = (AclOperation.DESCRIBE, AclOperation.READ)
+MAY_MAKE = (*MAY, AclOperation.DESCRIBE_CONFIGS, AclOperation.CREATE)
+"""What a managed Kafka may leave to its users."""
 DONE = "NO_ERROR"
 
 
 def let_read(kafka: AdminClient, user: str, password: str, prefix: str) -> None:
     """Makes a user who may read."""
     allow(kafka, user, password, prefix, *MAY)
+
+
+def let_manage(kafka: AdminClient, user: str, password: str, prefix: str) -> None:
+    """Makes a user as a managed Kafka does."""
+    allow(kafka, user, password, prefix, *MAY_MAKE)
 
 
 def allow(kafka: AdminClient, user: str, password: str, prefix: str, *operations: AclOperation) -> None:
@@ -121,7 +129,7 @@ def _client(servers: str, user: str, password: str, authority: str) -> AdminClie
 
 def main() -> None:
     """Answers as long as somebody asks."""
-    known: tuple[Callable[..., object], ...] = (let_read, forget, delete_as, end_as)
+    known: tuple[Callable[..., object], ...] = (let_read, let_manage, forget, delete_as, end_as)
     verbs = {each.__name__: each for each in known}
     for line in sys.stdin:
         verb, *words = json.loads(line)

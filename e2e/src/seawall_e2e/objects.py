@@ -42,6 +42,7 @@ _GROUPS = {
     "walbackuppolicies": _OURS,
     "walrestores": _OURS,
     "walsubscriptions": _OURS,
+    "greptimedbclusters": "apis/greptime.io/v1alpha1",
 }
 """Kind, as the API's paths have it → group and version."""
 

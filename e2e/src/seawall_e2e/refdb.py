@@ -32,7 +32,7 @@ _PARTS = {
 """A file of manifests each, with what to wait for."""
 _SIGKILLED = 137
 _HOLD = "/var/lib/refdb/hold"
-_ASK = """
+ASK = """
 import json, sys, time, urllib.error, urllib.parse, urllib.request
 def ask(url, data):
     for attempts_left in reversed(range(50)):
@@ -291,7 +291,7 @@ class RefDb:
 
     @cached_property
     def _shell(self) -> Shell:
-        return Shell(self.namespace, "deployment/frontend", ("python", "-c", _ASK))
+        return Shell(self.namespace, "deployment/frontend", ("python", "-c", ASK))
 
     def _kubectl(self, *words: str, stdin: str = "") -> str:
         return kubectl("-n", self.namespace, *words, stdin=stdin)

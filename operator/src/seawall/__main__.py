@@ -1,53 +1,47 @@
-"""The command line: `seawall run|status|ledger|plan|purge|verify|hold|backup|restore`."""
+"""The command line: `seawall run`, and the commands for people (docs/cli.md)."""
 
 from __future__ import annotations
 
 import argparse
 import asyncio
+import os
 import sys
 import time
 from collections.abc import Iterator
 from datetime import UTC, datetime
 
-from seawall.adapters.kube.api import KubeApi
 from seawall.adapters.kube.objects import KubeAdapter
-from seawall.cli import backup, hold, ledger, plan, purge, restore, status, verify
-from seawall.domain.errors import SeawallError
+from seawall.cli import annotate, backup, hold, ledger, plan, purge, restore, status, verify
+from seawall.cli.annotation_verbs import VERBS
+from seawall.cli.connection import connect
+from seawall.cli.parser import Exit, build_parser
+from seawall.domain.errors import OutsideUnavailable, SeawallError
 from seawall.domain.times import CLI_POLL_SECONDS
 from seawall.settings import Settings
 
 
 def main() -> int:
     """Parses the command line and runs the command; returns the exit status."""
-    parser = argparse.ArgumentParser(prog="seawall", description="Keeps Kafka write-ahead logs safe and replayable.")
-    commands = parser.add_subparsers(dest="command", required=True)
-    commands.add_parser("run", help="run the operator (settings: environment variables SEAWALL_*)")
-    status.add_arguments(
-        commands.add_parser("status", help="what is wrong, what runs and what it waits for, on a page")
-    )
-    ledger.add_arguments(commands.add_parser("ledger", help="who holds which records of a WALCluster's topics"))
-    plan.add_arguments(commands.add_parser("plan", help="which replicas a reassignment moves, or would move now"))
-    purge.add_arguments(commands.add_parser("purge", help="make a run by hand, or say what one would do now"))
-    verify.add_arguments(commands.add_parser("verify", help="replay the WAL on Spark, and say whether it can be"))
-    hold.add_arguments(commands.add_parser("hold", help="renew a WALHold"))
-    backup.add_arguments(commands.add_parser("backup", help="make a restore point, and list backups"))
-    restore.add_arguments(commands.add_parser("restore", help="read the plan of a WALRestore, and approve it"))
-    arguments = parser.parse_args()
+    arguments = build_parser().parse_args()
     if arguments.command == "run":
         _run_operator()
-        return 0
+        return Exit.DONE
     try:
         for part in _answers(arguments):
             sys.stdout.write(f"{part}\n")
             sys.stdout.flush()
     except SeawallError as error:
         sys.stderr.write(f"error: {error}\n")
-        return 1
-    return 0
+        return Exit.NO_ANSWER if isinstance(error, OutsideUnavailable) else Exit.REFUSED
+    except KeyboardInterrupt:
+        return Exit.INTERRUPTED
+    except BrokenPipeError:  # whoever reads has enough
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    return Exit.DONE
 
 
 def _answers(arguments: argparse.Namespace) -> Iterator[str]:
-    api = KubeApi(connections=1)
+    api = connect(arguments)
     match arguments.command:
         case "status":
             yield status.show_status(arguments, KubeAdapter(api, ()), api.get, datetime.now(UTC))
@@ -56,15 +50,21 @@ def _answers(arguments: argparse.Namespace) -> Iterator[str]:
         case "plan":
             yield plan.show_plan(arguments, api.get)
         case "purge":
-            yield from purge.purge(arguments, api, lambda: time.sleep(CLI_POLL_SECONDS))
+            yield from purge.purge(arguments, api, _pause)
         case "verify":
-            yield from verify.verify(arguments, api, lambda: time.sleep(CLI_POLL_SECONDS))
+            yield from verify.verify(arguments, api, _pause)
         case "backup":
-            yield from backup.backup(arguments, api, lambda: time.sleep(CLI_POLL_SECONDS))
+            yield from backup.backup(arguments, api, _pause)
         case "restore":
             yield restore.restore(arguments, api)
-        case _:
-            yield hold.renew_hold(arguments, api)
+        case "hold":
+            yield from hold.hold(arguments, api, _pause)
+        case name if name in VERBS:
+            yield from annotate.annotate(arguments, api, input, datetime.now(UTC))
+
+
+def _pause() -> None:
+    time.sleep(CLI_POLL_SECONDS)
 
 
 def _run_operator() -> None:

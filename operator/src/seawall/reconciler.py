@@ -11,20 +11,21 @@ process that starts anew says it once more.
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import Any, Generic, Protocol, TypeVar
 
-from seawall.api.meta import Key, StatusModel
+from seawall.api.meta import Condition, Key, StatusModel
 from seawall.api.resource import Resource
-from seawall.domain.decision import REFUSED, UNANSWERED, Decision, Failure, settle
+from seawall.domain.decision import FAILURES, Decision, Failure, settle
 from seawall.domain.errors import Conflict, OutsideUnavailable, Refused, SeawallError
+from seawall.domain.events import EventReason
 from seawall.domain.step import Act, Event, EventType, Record, Wait
 
 _log = logging.getLogger(__name__)
 
-STATUS_NOT_WRITTEN = "StatusNotWritten"
+STATUS_NOT_WRITTEN = EventReason.STATUS_NOT_WRITTEN
 """The reason of the event when the API server refuses a status, or does not answer: no condition can say that."""
 
 ObjectT = TypeVar("ObjectT", bound=Resource[Any, Any])
@@ -91,10 +92,18 @@ class Outcome(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Ticked:
-    """The end of a tick: `after` is when to look again in seconds (None: at the next resync)."""
+    """The end of a tick.
+
+    Attributes:
+        outcome: how it ended.
+        after: when to look again in seconds; None: at the next resync.
+        conditions: those of the object as it was read or was just written; None: this process may not write, or there
+            is an error. For the metrics.
+    """
 
     outcome: Outcome
     after: float | None = None
+    conditions: Sequence[Condition] | None = field(default=None, compare=False)
 
 
 NOT_LEADER = Ticked(Outcome.NOT_LEADER, 2.0)
@@ -126,7 +135,7 @@ class Reconciler(Generic[ObjectT, ObservedT, StatusT, ActionT]):
         if obj is None:
             self.controller.forget(key)
             self._reported.pop(key, None)
-            return Ticked(Outcome.GONE)
+            return Ticked(Outcome.GONE, conditions=())
         observed = self.controller.observe(obj)
         decision = self.controller.decide(obj, observed)
         step = settle(obj, decision)
@@ -137,7 +146,7 @@ class Reconciler(Generic[ObjectT, ObservedT, StatusT, ActionT]):
     def _record_or_wait(self, key: Key, obj: ObjectT, step: Record[StatusT] | Wait) -> Ticked:
         if isinstance(step, Wait):
             _log.debug("waiting: %s", step.reason)
-            return Ticked(Outcome.WAITING, step.after)
+            return Ticked(Outcome.WAITING, step.after, _conditions_of(obj.status))
         if not self.may_write():
             return NOT_LEADER
         try:
@@ -148,7 +157,7 @@ class Reconciler(Generic[ObjectT, ObservedT, StatusT, ActionT]):
         self._is_over(key, STATUS_NOT_WRITTEN)
         for event in step.events:
             self.controller.post(obj, event)
-        return Ticked(Outcome.RECORDED, step.after)
+        return Ticked(Outcome.RECORDED, step.after, _conditions_of(step.status))
 
     def _act(self, key: Key, obj: ObjectT, observed: ObservedT, decision: Decision[StatusT, ActionT]) -> Ticked:
         """Performs the actions. One that is refused does not hold up the others; one that is not answered does."""
@@ -168,8 +177,8 @@ class Reconciler(Generic[ObjectT, ObservedT, StatusT, ActionT]):
                 self.controller.post(obj, event)
         if refusal is not None:
             return self._explain(key, obj, self._failed(obj, observed, decision, refusal), refusal)
-        self._is_over(key, REFUSED, UNANSWERED)
-        return Ticked(Outcome.ACTED, 0.0)
+        self._is_over(key, *FAILURES)
+        return Ticked(Outcome.ACTED, 0.0, _conditions_of(obj.status))
 
     def _log_failure(self, key: Key, action: ActionT, what: str, error: SeawallError) -> None:
         _log.warning("%s %s: %s %s: %s", self.controller.kind, key, type(action).__name__, what, error)
@@ -194,12 +203,12 @@ class Reconciler(Generic[ObjectT, ObservedT, StatusT, ActionT]):
         if not tells_itself:
             self._tell(key, obj, failure.event)
         try:
-            after = self._record_or_wait(key, obj, step).after
+            published = self._record_or_wait(key, obj, step)
         except (Refused, OutsideUnavailable):
             self._tell(key, obj, failure.event)
             raise
         self._remember(key, failure.event)
-        return Ticked(Outcome.FAILED, after)
+        return replace(published, outcome=Outcome.FAILED)
 
     def _tell(self, key: Key, obj: ObjectT, event: Event) -> None:
         """Posts an event about a failure, unless the same was told and nothing has changed since."""
@@ -214,3 +223,8 @@ class Reconciler(Generic[ObjectT, ObservedT, StatusT, ActionT]):
         """What failed works: the same failure, later, is told again."""
         for reason in reasons:
             self._reported.get(key, {}).pop(reason, None)
+
+
+def _conditions_of(status: StatusModel) -> Sequence[Condition]:
+    found: Sequence[Condition] = getattr(status, "conditions", ())
+    return found

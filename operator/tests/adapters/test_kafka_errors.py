@@ -3,7 +3,9 @@
 import pytest
 from confluent_kafka import KafkaError
 
-from seawall.adapters.kafka.errors import is_refusal
+from seawall.adapters.kafka.errors import Failures, is_refusal, raise_error
+from seawall.domain.decision import Failure
+from seawall.domain.errors import Refused
 
 
 @pytest.mark.parametrize(
@@ -39,3 +41,28 @@ def test_what_a_change_of_leaders_brings_about_is_worth_another_try(name: str) -
 )
 def test_what_will_be_said_again_is_a_refusal(name: str) -> None:
     assert is_refusal(KafkaError(getattr(KafkaError, name)))
+
+
+@pytest.mark.parametrize(
+    ("name", "reason"),
+    [
+        ("_UNSUPPORTED_FEATURE", "NotSupportedByKafka"),
+        ("CLUSTER_AUTHORIZATION_FAILED", "NotSupportedByKafka"),
+        ("POLICY_VIOLATION", "NotSupportedByKafka"),
+        ("TOPIC_AUTHORIZATION_FAILED", "NotSupportedByKafka"),
+        ("UNSUPPORTED_VERSION", "NotSupportedByKafka"),
+        ("INVALID_CONFIG", "ChangeRefused"),
+        ("INVALID_REPLICATION_FACTOR", "ChangeRefused"),
+    ],
+)
+def test_what_kafka_does_for_nobody_is_told_apart_from_what_it_refuses_this_time(name: str, reason: str) -> None:
+    error, failures = KafkaError(getattr(KafkaError, name)), Failures()
+    failures.add({"wal_0": error})
+    with pytest.raises(Refused) as refused:
+        failures.raise_any()
+    assert Failure.of(refused.value).reason == reason
+    with pytest.raises(Refused) as refused:
+        raise_error("to do it", error.code(), None) if error.code() > 0 else failures.raise_any()
+    assert Failure.of(refused.value).reason == reason
+    found = Failure.of(refused.value)
+    assert Failure.with_reason(found.reason, found.message) == found, "as it is read again from a condition"

@@ -32,11 +32,12 @@ PORTS = {
     FakeKafkaClusters: "kafka",
 }
 BY_CALL = {
-    "wal_settings": "settings",  # it shows nothing else of the database
+    **dict.fromkeys(("wal_settings", "datanode_settings"), "settings"),  # they show nothing else of the database
     **dict.fromkeys(("reports", "nodes", "flush_regions", "set_maintenance", "in_maintenance"), "database"),
     **dict.fromkeys(("snapshot", "head", "claim", "advance_markers"), "etcd"),
     **dict.fromkeys(("get_config_map", "write_config_map"), "kube:ConfigMap"),
     "get_secret": "kube:Secret",
+    "get_greptimedb_cluster": "kube:GreptimeDBCluster",
     "is_terminating": "kube:Namespace",
     "list_claims": "kube:WALCluster",
     "post_event": "nobody reads events",

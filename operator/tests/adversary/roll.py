@@ -126,6 +126,7 @@ class RollArena(Arena):
                 self.unobserved |= self.in_maintenance()
 
     def _store_at(self, spec: GreptimeDB) -> str:
+        assert spec.metadata_store is not None
         etcd = spec.metadata_store.etcd
         assert etcd is not None
         return self.network.databases[self.network.stores[etcd.endpoints[0]]].store.head().store_id
@@ -155,12 +156,12 @@ def roll(arena: RollArena, adversary: Adversary) -> None:
     arena.referee.beside = [arena.check_pods, arena.watch_lease]
     arena.annotate(restart="monday")
     process = adversary.acting(arena.restarter(adversary))
-    _roll_on(arena, process)
+    roll_on(arena, process)
     adversary.between()
     del arena.beside[0]
     arena.referee.forbidden.clear()
     arena.annotate(stop_deletes=None, paused=None)
-    _roll_on(arena, process)
+    roll_on(arena, process)
     for topic in TOPICS:
         arena.prod.flush(topic)
     _judge_maintenance(arena, adversary, process)
@@ -174,11 +175,11 @@ def _judge_maintenance(arena: RollArena, adversary: Adversary, process: Reconcil
         raise Violation(f"M: maintenance stays on in {left}, and nobody hears of it")
     if arena.has_forgotten and arena.health() == Reason.IN_MAINTENANCE:
         arena.prod.plane.maintenance = False  # a person types the command that is in the message
-        _roll_on(arena, process)
+        roll_on(arena, process)
         left = arena.in_maintenance()
     if left and arena.kube.get(WALCluster, WAL) is not None:
         arena.correct_addresses()
-        _roll_on(arena, process)
+        roll_on(arena, process)
         left = arena.in_maintenance()
         if left - unobserved:
             raise Violation(f"M: maintenance stays on in {left}")
@@ -186,7 +187,8 @@ def _judge_maintenance(arena: RollArena, adversary: Adversary, process: Reconcil
         raise Unavoidable(f"M: maintenance stays on in {left}")
 
 
-def _roll_on(arena: RollArena, process: Reconciler[Any, Any, Any, Any]) -> None:
+def roll_on(arena: RollArena, process: Reconciler[Any, Any, Any, Any]) -> None:
+    """Until nothing is under way."""
     quiet = 0
     for _ in range(ROUNDS):
         for _ in range(8):

@@ -26,6 +26,7 @@ from tests.adversary.backups import (
 from tests.adversary.drills import OF_DRILLS, declared_drill, drill
 from tests.adversary.judge import Violation
 from tests.adversary.lives import Adversary, Scenario
+from tests.adversary.managed import OF_MANAGED, edited, roll_it_out
 from tests.adversary.moves import COMMON
 from tests.adversary.people_moves import RUN_PAUSED
 from tests.adversary.replicas import OF_REPLICAS, balancing, growing, reassign
@@ -283,6 +284,7 @@ SCENARIOS = (
     scenario("purge beside a dead region", dead, purge, OF_RUNS, OF_DECLARATIONS, OF_DEAD),
     scenario("hold", with_history, hold),
     scenario("roll of datanodes", rollable, roll, OF_ROLLS),
+    Scenario("roll of a GreptimeDBCluster", edited, roll_it_out, OF_MANAGED),
     scenario("topic deletion in use", lambda: deletion(used=True), delete_topics, OF_DELETIONS),
     scenario("topic deletion", deletion, delete_topics, OF_DELETIONS),
     Scenario("reassignment, growth", growing, reassign, OF_REPLICAS),

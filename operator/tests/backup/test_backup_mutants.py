@@ -10,7 +10,7 @@ import pytest
 from seawall.api.meta import Key
 from seawall.controllers import backup as wal_backup
 from seawall.controllers.backup import WALBackupController
-from seawall.domain.backup import contract, kind, parent, policy, runs, selection
+from seawall.domain.backup import contract, kind, parent, policy, policy_case, runs, selection
 from seawall.domain.spark_job import attempt, case, holding
 from tests.backup import test_backup as stories
 from tests.backup import test_backup_chain as chains
@@ -140,7 +140,7 @@ def newest_removed(patch: Patch) -> None:
 
 def chains_for_ever(patch: Patch) -> None:
     """No full backup is ever due."""
-    patch.setattr(policy.Case, "last_full", lambda self: self.now)
+    patch.setattr(policy_case.Case, "last_full", lambda self: self.now)
 
 
 def test_a_backup_of_the_same_name_writes_over_nothing() -> None:

@@ -14,7 +14,8 @@ from seawall.api.meta import ConditionType, Key
 from seawall.api.v1alpha1.backup import WALBackup
 from seawall.api.v1alpha1.backup_policy import WALBackupPolicy
 from seawall.api.v1alpha1.hold import WALHold
-from seawall.api.v1alpha1.restore import RestoreStage, WALRestore, WALRestoreSpec
+from seawall.api.v1alpha1.restore import WALRestore, WALRestoreSpec
+from seawall.api.v1alpha1.restore_status import RestoreStage
 from seawall.controllers.backup_policy import WALBackupPolicyController
 from seawall.controllers.hold import WALHoldController
 from seawall.domain.backup import drills

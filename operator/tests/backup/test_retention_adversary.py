@@ -10,7 +10,8 @@ from collections.abc import Callable
 
 from seawall.api.meta import STOP_DELETES_ANNOTATION, Key
 from seawall.api.v1alpha1.backup import WALBackup
-from seawall.api.v1alpha1.restore import RestoreStage, WALRestore
+from seawall.api.v1alpha1.restore import WALRestore
+from seawall.api.v1alpha1.restore_status import RestoreStage
 from seawall.domain.backup.retention import deleting
 from tests.backup.test_backup_policy import PolicyWorld, settle
 from tests.backup.test_retention import FULLS, TEN, chains, declared, keep, made, restore

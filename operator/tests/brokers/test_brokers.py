@@ -5,6 +5,7 @@ from __future__ import annotations
 from datetime import timedelta
 from typing import Any
 
+import pytest
 from prometheus_client import CollectorRegistry
 
 from seawall.api.meta import Condition, ConditionType, Key
@@ -16,6 +17,7 @@ from seawall.controllers.cluster import WALClusterController
 from seawall.controllers.topic_deletion import TopicDeletion
 from seawall.domain.conditions import ConditionBuilder, find_condition, with_own
 from seawall.domain.decision import Failure
+from seawall.domain.errors import NotSupported
 from seawall.domain.kafka import NoKafka, Unreachable
 from seawall.domain.partitions import PartitionId
 from seawall.domain.times import BROKERS_SOON_SECONDS
@@ -28,6 +30,7 @@ from tests.fakes.dataplane import FakeDataPlane, FakeDataPlanes, FakeMetadataSto
 from tests.fakes.intents import FakeIntentStore
 from tests.fakes.kafka import FakeKafka, FakeKafkaClusters
 from tests.fakes.kafka_moves import begin
+from tests.fakes.kafka_reassigner import FakeReassigner
 from tests.fakes.kube import FakeKube
 from tests.fakes.ledgers import FakeLedgers
 from tests.fakes.meters import FakeMeters
@@ -343,3 +346,21 @@ def test_a_wal_cluster_that_is_gone_has_no_metrics() -> None:
     world.kube.remove(KEY)
     world.brokers.tick(KEY)
     assert world.metric("seawall_broker_replicas", broker="1") is None
+
+
+def test_a_kafka_that_tells_nothing_of_its_disks_or_controllers_is_looked_at_all_the_same(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    sentence = "Kafka refused to describe the quorum: API version not supported"
+
+    def refuse(*_: object) -> None:
+        raise NotSupported(sentence)
+
+    monkeypatch.setattr(FakeReassigner, "quorum", refuse)
+    monkeypatch.setattr(FakeReassigner, "sizes", refuse)
+    world = World()
+    world.settle()
+    assert (world.condition().status, world.condition().reason) == ("True", "InSync")
+    quorum = world.condition(ConditionType.QUORUM_HEALTHY)
+    assert (quorum.status, quorum.reason, quorum.message) == ("Unknown", "QuorumUnanswered", sentence)
+    assert [item.state for item in world.reported().brokers.items] == [BrokerState.ONLINE] * 3

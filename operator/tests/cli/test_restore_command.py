@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from seawall.api.meta import RESTORE_ANNOTATION
-from seawall.api.v1alpha1.restore import RestoreStage
+from seawall.api.v1alpha1.restore_status import RestoreStage
 from seawall.cli.restore import approval, describe
 from seawall.domain.errors import Refused
 from tests.worlds.restore_world import RestoreWorld, lost

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Protocol
 
@@ -14,6 +15,7 @@ from seawall.api.meta import Key
 from seawall.domain.dataplane.connection import SYSTEM_TRUST, NotReached, PartRefused, PartUnavailable
 from seawall.domain.dataplane.identity import NodeRole, weakest_version
 from seawall.domain.dataplane.reports import RegionReport, RegionRole, region_reports
+from seawall.domain.dataplane.wal_settings import DatanodeSettings
 from seawall.ports import DataPlane, DataPlaneParts, DataPlanes
 from seawall_e2e.loopback.refdb import RefDbProcesses
 from seawall_e2e.waiting import wait_until
@@ -105,7 +107,9 @@ def world(request: pytest.FixtureRequest) -> World:
         fake = FakeDataPlane()
         return World(fake, FakeTables(fake))
     refdb: RefDbProcesses = request.getfixturevalue("refdb")
-    adapter = GreptimeDB(f"http://{refdb.metasrv_address}/", f"http://{refdb.frontend_address}")
+    port = refdb.datanode_port
+    metasrv, frontend = f"http://{refdb.metasrv_address}/", f"http://{refdb.frontend_address}"
+    adapter = GreptimeDB(metasrv, frontend, datanode_http_port=port)
     return World(adapter, request.getfixturevalue("refdb_tables"))
 
 
@@ -131,6 +135,15 @@ def test_the_metasrv_says_what_it_runs_with(world: World) -> None:
     assert found.topic_name_prefix is not None
     assert found.topic_name_prefix.startswith("wal")
     assert found.num_topics in {2, 3}
+
+
+def test_each_datanode_says_what_it_runs_with_and_one_that_does_not_is_left_out(world: World) -> None:
+    reports = world.data_plane.reports()
+    expected = DatanodeSettings("kafka", 2**20, overwrite_entry_start_id=False)
+    assert world.data_plane.datanode_settings(reports) == dict.fromkeys((0, 1, 2), expected)
+    absent = replace(reports[0], datanode_id=9, address="127.0.0.99:1")
+    assert world.data_plane.datanode_settings([absent, reports[1]]) == {1: expected}
+    assert world.data_plane.datanode_settings([]) == {}
 
 
 def test_a_region_is_reported_by_its_leader_with_what_is_durable(world: World) -> None:

@@ -3,13 +3,14 @@
 import uuid
 from collections.abc import Mapping
 from dataclasses import replace
-from functools import partial
+from functools import partial, partialmethod
 
 import pytest
+from confluent_kafka.admin import AdminClient
 
 from seawall.adapters.kafka.clusters import ConfluentKafkaClusters
 from seawall.api.meta import Key
-from seawall.domain.errors import OutsideUnavailable, Refused
+from seawall.domain.errors import NotSupported, OutsideUnavailable, Refused
 from seawall.domain.kafka import (
     ConfigChange,
     Configs,
@@ -373,3 +374,29 @@ def test_nobody_at_the_address_is_a_sentence(world: World) -> None:
 def test_known_brokers_are_those_that_live_and_those_that_have_replicas() -> None:
     topic = Topic("a", 1, replicas=(1, 4), isr=(1,), leader=1)
     assert KafkaView("id", frozenset({1, 2}), {"a": topic}).known_brokers() == {1, 2, 4}
+
+
+@pytest.fixture(params=["fake", pytest.param("real", marks=pytest.mark.integration)])
+def forgetful(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> World:
+    """A Kafka that takes configs and keeps none: real brokers are told to validate them only."""
+    if request.param == "real":
+        kafka: KafkaProcesses = request.getfixturevalue("kafka")
+        alter = AdminClient.incremental_alter_configs
+        validate = partialmethod(alter, validate_only=True)
+        monkeypatch.setattr(AdminClient, "incremental_alter_configs", validate)
+        monkeypatch.setattr("seawall.adapters.kafka.admin.LED_TIMEOUT", 1.0)
+        return World(ConfluentKafkaClusters(), kafka.bootstrap_servers[0])
+    fake = FakeKafka(brokers=3)
+    fake.unkept = frozenset({"flush.ms", "retention.ms"})
+    return World(FakeKafkaClusters({"fake:9092": fake}), "fake:9092")
+
+
+def test_a_config_that_is_taken_and_not_kept_is_told(forgetful: World) -> None:
+    topic, other = forgetful.create("a", configs={"retention.ms": "7"}), forgetful.create("b")
+    change = ConfigChange(topic, {"retention.ms": "-1", "flush.ms": "60000"})
+    with pytest.raises(NotSupported) as refused:
+        forgetful.admin().alter_configs([change, ConfigChange(other, {"flush.ms": "60000"})])
+    assert str(refused.value) == (
+        f"Kafka took flush.ms, retention.ms of topic {topic} and 1 other, and keeps the value of before"
+    )
+    forgetful.admin().alter_configs([ConfigChange(topic, {"retention.ms": "7"})])

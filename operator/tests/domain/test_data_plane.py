@@ -14,7 +14,7 @@ from seawall.domain.dataplane.connection import NoDataPlane, NotReached
 from seawall.domain.dataplane.identity import Node, NodeRole, reads_marker_at_open
 from seawall.domain.dataplane.metadata import MetadataSnapshot, RegionKey, TopicMarker
 from seawall.domain.dataplane.reports import DatanodeReport
-from seawall.domain.dataplane.view import DataPlaneView, view_data_plane
+from seawall.domain.dataplane.view import DataPlaneView, RunningWAL, view_data_plane
 from seawall.domain.kafka import NoKafka, Unreachable
 from seawall.domain.ledger import watch
 from seawall.domain.ledger.observation import Unavailable, UnavailableReason
@@ -214,7 +214,7 @@ def test_a_view_counts_what_is_known() -> None:
         DatanodeReport(7, "d", 1, NOW + timedelta(hours=1), ()),
     ]
     nodes = [Node(NodeRole.DATANODE, 0, "a", "1.1.0"), Node(NodeRole.METASRV, 0, "m", "1.0.2")]
-    assert view_data_plane(reports, snapshot, nodes, None, NOW) == DataPlaneView(
+    assert view_data_plane(reports, snapshot, nodes, RunningWAL(), NOW) == DataPlaneView(
         datanodes=4,
         reporting=1,
         regions=3,

@@ -18,6 +18,7 @@ from seawall.domain.dataplane.connection import (
     PostgresConnection,
     User,
 )
+from seawall.domain.dataplane.greptimedb_cluster import declared_database
 from seawall.observe.connections import resolve_data_plane
 
 SECRETS = {
@@ -39,7 +40,7 @@ def declared(store: Mapping[str, Any]) -> GreptimeDB:
 
 
 def resolved(store: Mapping[str, Any], secrets: Mapping[str, Mapping[str, bytes]] = SECRETS) -> object:
-    found = resolve_data_plane(declared(store), secrets.get)
+    found = resolve_data_plane(declared_database(declared(store)), secrets.get)
     return found.store if isinstance(found, DataPlaneConnection) else found
 
 

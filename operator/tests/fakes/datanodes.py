@@ -109,6 +109,12 @@ class FakeDatanodes:
         """The StatefulSet's controller sees the newest spec."""
         self._write(key, observed=True, update_revision=revision)
 
+    def edit_template(self, key: Key, partition: int) -> None:
+        """Another operator writes another pod template, and its partition with it."""
+        template = self.statefulsets[key].template
+        longer = replace(template, startup_seconds=(template.startup_seconds or 0) + 1)
+        self._write(key, template=longer, partition=partition)
+
     def scale(self, key: Key, replicas: int) -> None:
         """Somebody scales it, and its pods go or come at once."""
         self._write(key, replicas=replicas, generation=self.statefulsets[key].generation + 1)

@@ -33,7 +33,7 @@ from seawall.domain.dataplane.metadata import (
     TopicMarker,
 )
 from seawall.domain.dataplane.reports import DatanodeReport, InnerReport, RegionReport, RegionRole
-from seawall.domain.dataplane.wal_settings import WALSettings
+from seawall.domain.dataplane.wal_settings import DatanodeSettings, WALSettings
 from seawall.ports import DataPlaneParts, MaintenanceSwitch
 
 
@@ -65,6 +65,7 @@ class FakeDataPlane:
         epochs: by datanode the epoch of its process; 1 where a test says nothing.
         version: what runs.
         wal: what its metasrv runs with; None: it does not say.
+        datanode_wal: by datanode, what it runs with, if it says so.
         versions: by datanode, where it runs something else.
         domain: what follows the name of a host.
         newest_ids: by topic the greatest entry id that datanodes know of.
@@ -83,6 +84,9 @@ class FakeDataPlane:
     epochs: dict[int, int] = field(default_factory=dict)
     version: str = "1.1.0"
     wal: WALSettings | None = field(default_factory=settings)
+    datanode_wal: dict[int, DatanodeSettings] = field(
+        default_factory=lambda: {node: DatanodeSettings("kafka", 2**20) for node in range(3)}
+    )
     versions: dict[int, str] = field(default_factory=dict)
     domain: str = ""
     _last: dict[int, DatanodeReport] = field(default_factory=dict)
@@ -113,6 +117,14 @@ class FakeDataPlane:
         if self.wal is None:
             raise PartRefused(NotReached.UNEXPECTED_ANSWER, "the metasrv answers 404")
         return self.wal
+
+    def datanode_settings(self, reports: Sequence[DatanodeReport]) -> Mapping[int, DatanodeSettings]:
+        """What those datanodes run with that a test names; all others do not say."""
+        return {
+            report.datanode_id: self.datanode_wal[report.datanode_id]
+            for report in reports
+            if report.datanode_id in self.datanode_wal and report.datanode_id not in self.stopped
+        }
 
     def address(self, node: int) -> str:
         """Where a datanode is."""

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from confluent_kafka import KafkaError
 
 from seawall.adapters.kafka.errors import ALREADY_EXISTS, Failures, refuse_repeated
+from seawall.adapters.kafka.kept import not_kept, refusal_of_unkept
 from seawall.api.meta import Key
 from seawall.domain.errors import OutsideUnavailable
 from seawall.domain.kafka import (
@@ -77,6 +78,7 @@ class FakeKafka:
         unreachable: what `view` answers instead of the cluster, if anything; other calls then are unavailable.
         offline: brokers that are down.
         refuse: refuses configs beyond what Kafka itself refuses.
+        unkept: configs that it takes and does not keep, as some services do.
         refuse_delete: the sentence by which Kafka (an ACL, say) refuses to delete records of a topic, or None.
         late_topics: how many views do not show a new topic.
         late_leaders: how many views, after that, show a new topic without a leader.
@@ -94,6 +96,7 @@ class FakeKafka:
         self.offline: set[int] = set()
         self.unreachable: NoKafka | None = None
         self.refuse: Refusal = lambda _topic, _config, _value: None
+        self.unkept: frozenset[str] = frozenset()
         self.refuse_delete: Callable[[str], str | None] = lambda _topic: None
         self.late_topics = 0
         self.late_leaders = 0
@@ -172,6 +175,8 @@ class FakeKafka:
             else:
                 failures.add({change.topic: error})
         self._answer(failures)
+        if unkept := not_kept(changes, {name: topic.configs for name, topic in self.topics.items()}):
+            raise refusal_of_unkept(unkept)
 
     def delete_topics(self, ids: Mapping[str, str]) -> None:
         """Deletes those that exist under the name with the id."""
@@ -250,7 +255,7 @@ class FakeKafka:
         created.views_until_seen, created.views_until_led = self.late_topics, self.late_leaders
 
     def _alter(self, topic: FakeTopic, change: ConfigChange) -> None:
-        topic.configs |= _kept(change.set)
+        topic.configs |= _kept({key: value for key, value in change.set.items() if key not in self.unkept})
         for key in change.reset:
             topic.configs.pop(key, None)
         topic.describes_until_current = self.late_configs

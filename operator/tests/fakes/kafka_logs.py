@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from confluent_kafka import KafkaError
 
+from seawall.adapters.kafka.errors import NOT_SUPPORTED
 from seawall.adapters.kafka.logs import check_id
 from seawall.adapters.kafka.topic_answers import failure_of, refused_names, unanswered
 from seawall.domain.errors import OutsideUnavailable, Refused
@@ -201,9 +202,10 @@ class FakeKafkaLogs:
             return other
         if topic.configs.get("cleanup.policy") == "compact":
             violation = KafkaError(KafkaError.POLICY_VIOLATION).str()
-            return DeleteRefused(f"Kafka refused to delete records of topic {name}: {violation}")
+            return DeleteRefused(f"Kafka refused to delete records of topic {name}: {violation}", unsupported=True)
         if refusal := self.kafka.refuse_delete(name):
-            return DeleteRefused(f"Kafka refused to delete records of topic {name}: {refusal}")
+            unsupported = refusal in {KafkaError(code).str() for code in NOT_SUPPORTED}
+            return DeleteRefused(f"Kafka refused to delete records of topic {name}: {refusal}", unsupported)
         topic.log.delete_before(before)
         return Deleted(topic.log.log_start)
 

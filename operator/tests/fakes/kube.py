@@ -13,7 +13,8 @@ from typing import Any
 from seawall.api.meta import Key, Kind
 from seawall.api.resource import AnyResource, Listing, Resource, ResourceT, SpecT, StatusT
 from seawall.api.v1alpha1.cluster import WALCluster
-from seawall.domain.errors import Conflict, Refused
+from seawall.domain.dataplane.greptimedb_cluster import Absence, GreptimeDBCluster
+from seawall.domain.errors import Conflict, Forbidden, Refused
 from seawall.domain.kubernetes import ConfigMap
 from seawall.domain.step import Event
 
@@ -35,6 +36,9 @@ class FakeKube:
         events: what was posted.
         status_writes: how many status writes changed something.
         deletes_at: when people delete what they delete.
+        greptimedb_clusters: those of greptimedb-operator; tests put them here.
+        greptimedb_absence: why there are no others.
+        may_read_greptimedb: whether the operator may read them.
     """
 
     def __init__(self, now: Callable[[], datetime] | None = None) -> None:
@@ -50,6 +54,9 @@ class FakeKube:
         self.events: list[Event] = []
         self.status_writes = 0
         self.deletes_at = _START
+        self.greptimedb_clusters: dict[Key, GreptimeDBCluster | Absence] = {}
+        self.greptimedb_absence = Absence.MISSING
+        self.may_read_greptimedb = True
 
     def apply(
         self,
@@ -149,6 +156,12 @@ class FakeKube:
     def get_config_map(self, key: Key) -> ConfigMap | None:
         """Reads a ConfigMap."""
         return self._config_maps.get(key)
+
+    def get_greptimedb_cluster(self, key: Key) -> GreptimeDBCluster | Absence:
+        """Reads a GreptimeDBCluster."""
+        if self.may_read_greptimedb is False:
+            raise Forbidden(f"greptimedbclusters.greptime.io {key.name} is forbidden")
+        return self.greptimedb_clusters.get(key, self.greptimedb_absence)
 
     def put_config_map(self, key: Key, data: Mapping[str, str]) -> None:
         """Writes a ConfigMap that nobody controls, or edits one, as a person does."""

@@ -32,10 +32,10 @@ class FakeMeters:
     verifications: list[WALVerificationStatus] = field(default_factory=list)
     backups: list[WALBackupStatus] = field(default_factory=list)
     backed_up: dict[Key, datetime] = field(default_factory=dict)
-    backup_policies: dict[Key, tuple[datetime, timedelta | None, int | None]] = field(default_factory=dict)
+    backup_policies: dict[Key, tuple[datetime | None, timedelta | None, int | None]] = field(default_factory=dict)
     drills: dict[Key, tuple[datetime | None, timedelta | None, bool | None]] = field(default_factory=dict)
     verified: dict[Key, datetime] = field(default_factory=dict)
-    policies: dict[Key, tuple[datetime, timedelta | None]] = field(default_factory=dict)
+    policies: dict[Key, tuple[datetime | None, timedelta | None]] = field(default_factory=dict)
     subscriptions: dict[Key, tuple[WALSubscriptionStatus, int | None]] = field(default_factory=dict)
 
     def measure(self, key: Key, pool: Pool | None) -> None:
@@ -86,7 +86,7 @@ class FakeMeters:
         """Keeps all."""
         self.runs.append(status)
 
-    def measure_policy(self, key: Key, last_success: datetime, period: timedelta | None) -> None:
+    def measure_policy(self, key: Key, last_success: datetime | None, period: timedelta | None) -> None:
         """Keeps the newest."""
         self.policies[key] = last_success, period
 
@@ -111,7 +111,7 @@ class FakeMeters:
         self.backed_up[cluster] = max(ended, self.backed_up.get(cluster, ended))
 
     def measure_backup_policy(
-        self, key: Key, last_success: datetime, period: timedelta | None, lag_bytes: int | None
+        self, key: Key, last_success: datetime | None, period: timedelta | None, lag_bytes: int | None
     ) -> None:
         """Keeps the newest."""
         self.backup_policies[key] = last_success, period, lag_bytes

@@ -7,18 +7,9 @@ from collections.abc import Callable, Iterator
 from functools import partial
 from itertools import count
 from pathlib import Path
-from typing import Any, NamedTuple
 
 import pytest
-from confluent_kafka.admin import (
-    AclBinding,
-    AclBindingFilter,
-    AclOperation,
-    AclPermissionType,
-    AdminClient,
-    ResourcePatternType,
-    ResourceType,
-)
+from confluent_kafka.admin import AclOperation
 
 from seawall.adapters.kafka.admin import ConfluentKafkaAdmin
 from seawall.domain.errors import OutsideUnavailable, Refused
@@ -38,34 +29,15 @@ from seawall_e2e.loopback import KafkaProcesses
 from seawall_e2e.waiting import wait_until
 from tests.support.kafka import topic_ids
 from tests.support.records import produce
+from tests.support.rights import AUTHORIZER, Right, Rights, RightsOf
 from tests.support.secure_kafka import by_password
 
 pytestmark = pytest.mark.integration
 
 TABLE = Path(__file__).parents[3] / "docs/kafka-acls.md"
-AUTHORIZER = {
-    "authorizer.class.name": "org.apache.kafka.metadata.authorizer.StandardAuthorizer",
-    "super.users": "User:ANONYMOUS",  # the plaintext listeners of the bed
-}
 POOL = "greptimedb_wal_topic"
 PRODUCERS = count(80_000)
 PREFIX, TOPIC, NEW = "acl_", "acl_0", "acl_new"
-ON_CLUSTER = (ResourceType.BROKER, "kafka-cluster", ResourcePatternType.LITERAL)
-ON_TOPICS = (ResourceType.TOPIC, PREFIX, ResourcePatternType.PREFIXED)
-
-
-class Right(NamedTuple):
-    """An operation that is allowed, on the cluster or on topics with the prefix."""
-
-    operation: AclOperation
-    on_cluster: bool
-
-    def acl(self, make: Callable[..., Any], user: str) -> Any:
-        kind, name, pattern = ON_CLUSTER if self.on_cluster else ON_TOPICS
-        return make(kind, name, pattern, f"User:{user}", "*", self.operation, AclPermissionType.ALLOW)
-
-
-Rights = frozenset[Right]
 
 
 def rights_of_table() -> dict[str, Rights]:
@@ -98,9 +70,7 @@ class User:
     def __init__(self, kafka: KafkaProcesses) -> None:
         secure = kafka.secure
         self.boss = ConfluentKafkaAdmin(KafkaConnection(kafka.bootstrap_servers))
-        self._acls = AdminClient({"bootstrap.servers": ",".join(kafka.bootstrap_servers), "log_level": 0})
-        self._given: Rights = frozenset()
-        self._name = secure.username
+        self._rights = RightsOf(kafka, PREFIX)
         connection = by_password(secure)
         self.admin = ConfluentKafkaAdmin(connection)
         self.logs = self.admin.logs
@@ -108,13 +78,7 @@ class User:
 
     def give(self, rights: Rights) -> None:
         """Has these rights and no others; the broker may take a moment to know."""
-        new = [right.acl(AclBinding, self._name) for right in rights - self._given]
-        gone = [right.acl(AclBindingFilter, self._name) for right in self._given - rights]
-        answers = [*(self._acls.create_acls(new).values() if new else ())]
-        answers += self._acls.delete_acls(gone).values() if gone else ()
-        for answer in answers:
-            answer.result(10)
-        self._given = rights
+        self._rights.give(rights)
 
 
 def shown(admin: ConfluentKafkaAdmin) -> KafkaView:

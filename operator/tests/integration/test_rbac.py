@@ -22,10 +22,17 @@ CHART = CRDS.parent / "charts/seawall"
 RIGHTS = {"ServiceAccount", "Role", "RoleBinding", "ClusterRole", "ClusterRoleBinding"}
 
 
-def install_rights(site: Site, secrets: Sequence[str] = (), strimzi: Object | None = None, **scope: object) -> str:
+def install_rights(
+    site: Site,
+    secrets: Sequence[str] = (),
+    strimzi: Object | None = None,
+    greptimedb: Object | None = None,
+    **scope: object,
+) -> str:
     """Applies what the chart has of RBAC; returns the name of the service account."""
     helm = binaries_folder() / "helm"
-    values = json.dumps({"secrets": {"names": list(secrets)}, "scope": scope, "strimzi": strimzi or {}})
+    beside = {"strimzi": strimzi or {}, "greptimedbOperator": greptimedb or {}}
+    values = json.dumps({"secrets": {"names": list(secrets)}, "scope": scope, **beside})
     release = f"seawall-{site.namespace}"
     rendered = run(helm, "template", release, CHART, "-n", site.namespace, "-f", "-", stdin=values)
     rights: list[Object] = [found for found in yaml.safe_load_all(rendered) if found and found["kind"] in RIGHTS]

@@ -1,4 +1,4 @@
-"""A database that deletes by itself, whatever is declared: no hold is granted, and people are told the key to set."""
+"""A database that runs otherwise than declared: people are told the key, and no hold is granted if it deletes."""
 
 from __future__ import annotations
 
@@ -84,3 +84,34 @@ def test_no_hold_is_granted_while_the_database_deletes_whatever_is_declared(
 
     wait_until(deleted, "the database has deleted records by itself, hold or not")
     wait_for_hold(site, "False", "Lost", "somebody else")
+
+
+def test_a_datanode_that_runs_otherwise_than_rendered_is_told_until_it_is_mended(
+    site: Site, kafka: KafkaProcesses, etcd: EtcdProcess
+) -> None:
+    topics = {"replicationFactor": 1, "maxMessageBytes": "1Mi"}
+    with RefDbProcesses(kafka.bootstrap_servers, etcd, datanodes=2) as database:
+        greptimedb = database.declared(autoPrune="Disabled")
+        site.declare(topics={"prefix": f"wal_{database.prefix}", **topics}, greptimedb=greptimedb)
+        site.wait_ready()
+
+        def becomes(status: str, said: str) -> None:
+            """Until the condition has this status, and its message is this."""
+
+            def look() -> bool | None:
+                found = condition(site.read(), "DataPlaneConfigDiffers")
+                return (found["status"], found["message"]) == (status, said) or None
+
+            wait_until(look, f"{status}: {said}", explain=lambda: str(site.read()["status"]["conditions"]))
+
+        becomes("False", "the metasrv's [wal] is as declared, and that of 2 datanodes")
+        database.restart_datanode(1, overwrite_entry_start_id=True, max_batch_bytes="2MB")
+        becomes(
+            "True",
+            "in the [wal] of datanode 1 max_batch_bytes is 2097152 bytes and at most 1048576 is declared; "
+            "in the [wal] of datanode 1 overwrite_entry_start_id is true and false is declared; what runs counts",
+        )
+        database.restart_datanode(1, overwrite_entry_start_id=False, max_batch_bytes="1MB")
+        becomes("False", "the metasrv's [wal] is as declared, and that of 2 datanodes")
+        site.kube.merge(site.path(), {"spec": {"dataPlane": {"greptimedb": {"datanodeHttpPort": 1}}}})
+        becomes("False", "the metasrv's [wal] is as declared; 2 datanodes not read (GET /config)")

@@ -124,6 +124,8 @@ def test_metrics_tell_of_the_topics_and_go_with_the_object(site: Site) -> None:
     ) > 0
     assert "seawall_reconcile_in_progress_start_time_seconds" in site.operator.metrics()
     assert "seawall_topic_state{" not in site.operator.metrics()
+    about = f'kind="WALCluster",name="wal",namespace="{site.namespace}",reason="Ready",status="True",type="Ready"'
+    assert site.operator.metric(f"seawall_object_condition{{{about}}}") == 1
     site.delete()
     site.wait(lambda: site.namespace not in site.operator.metrics(), "its series are gone")
 

@@ -15,7 +15,8 @@ from seawall.api.v1alpha1.cluster import WALCluster
 from seawall.api.v1alpha1.hold import WALHold
 from seawall.api.v1alpha1.policy import WALPurgePolicy
 from seawall.api.v1alpha1.purge import WALPurge
-from seawall.api.v1alpha1.restore import RestoreStage, WALRestore
+from seawall.api.v1alpha1.restore import WALRestore
+from seawall.api.v1alpha1.restore_status import RestoreStage
 from seawall.api.v1alpha1.subscription import WALSubscription
 from seawall.api.v1alpha1.verification import WALVerification
 from seawall.controllers.brokers import BrokersController

@@ -122,8 +122,26 @@ def test_a_refused_action_does_not_hold_up_the_others() -> None:
     assert {"wal_0", "wal_1", "wal_2"} <= set(world.kafka.topics)
     ready = find_condition(read(world).status.conditions, ConditionType.READY)
     assert ready is not None
-    assert ready.reason == "ChangeRefused"
+    assert ready.reason == "NotSupportedByKafka"
     assert "Policy says no." in ready.message
+
+
+def test_a_config_that_kafka_takes_and_does_not_keep_is_told_and_not_set_again_and_again() -> None:
+    world = World(FakeKube(), FakeKafka())
+    world.kafka.unkept = frozenset({"min.insync.replicas"})
+    world.kube.apply(KEY, spec())
+    late = process(world, lambda: True)
+    for _ in range(6):
+        late.tick(KEY)
+    for topic in world.kafka.topics.values():  # it has not kept them of new topics either
+        topic.configs.pop("min.insync.replicas")
+    ticks = [late.tick(KEY) for _ in range(6)]
+    assert (ticks[-1].outcome, ticks[-1].after) == (Outcome.FAILED, 30.0)
+    ready = find_condition(read(world).status.conditions, ConditionType.READY)
+    assert ready is not None
+    assert ready.reason == "NotSupportedByKafka"
+    assert "Kafka took min.insync.replicas of topic wal_0 and 2 others, and keeps" in ready.message
+    assert [event.reason for event in world.kube.events].count("ConfigsRepaired") == 0
 
 
 def test_a_deletion_that_kafka_refuses_says_so_and_keeps_the_finalizer(monkeypatch: pytest.MonkeyPatch) -> None:

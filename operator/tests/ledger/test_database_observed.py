@@ -66,6 +66,7 @@ def test_a_view_counts_the_database_and_its_metadata() -> None:
         claims={},
         version="1.1.0",
         wal=settings(),
+        datanode_wal=data_plane.datanode_wal,
     )
 
 

@@ -10,19 +10,24 @@ from prometheus_client import CollectorRegistry
 
 from seawall.api.meta import Key
 from seawall.api.v1alpha1.hold import HoldState
+from seawall.api.v1alpha1.policy import WALPurgePolicy
 from seawall.api.v1alpha1.purge import Stage, WALPurgeStatus
 from seawall.api.v1alpha1.spark_job import Outcome
 from seawall.api.v1alpha1.verification import WALVerificationStatus
 from seawall.controllers.hold import WALHoldController
 from seawall.controllers.ledger import LedgerWatch
+from seawall.controllers.policy import WALPurgePolicyController
 from seawall.controllers.purge import WALPurgeController
 from seawall.domain.policy.plan import expected_period
 from seawall.handlers.metrics.ledger import WALTelemetry
 from seawall.handlers.metrics.telemetry import Telemetry
 from seawall.reconciler import Reconciler
 from tests.domain.purges import NOON, make_policy
+from tests.fakes.kube import FakeKube
+from tests.fakes.ledgers import FakeLedgers
 from tests.fakes.meters import FakeMeters
 from tests.ledger.test_ledger_watch import look
+from tests.support.clock import Time
 from tests.worlds.purge_world import RUN, TOPICS, WAL, World
 
 CLUSTER = {"namespace": "db", "name": "wal"}
@@ -192,9 +197,58 @@ def test_a_policy_without_expected_runs_has_no_series() -> None:
     metrics.wal.measure_policy(WAL, NOON, timedelta(minutes=5))
     assert metrics.value("seawall_policy_period_seconds") == 300
     assert metrics.value("seawall_policy_last_success_timestamp_seconds") == NOON.timestamp()
-    metrics.wal.measure_policy(WAL, NOON, None)
+    metrics.wal.measure_policy(WAL, None, None)
     assert metrics.value("seawall_policy_period_seconds") is None
     assert metrics.value("seawall_policy_last_success_timestamp_seconds") is None
+
+
+LATE = (
+    ("seawall_policy", 300),
+    ("seawall_backup_policy", 600),
+    ("seawall_drill", 900),
+)
+
+
+def test_a_policy_whose_schedule_cannot_be_read_keeps_its_series() -> None:
+    """It is late by what was declared before, and nobody hears of that if its series go."""
+    metrics = Metrics()
+    for periods in (map(timedelta, (0, 0, 0), (300, 600, 900)), (None, None, None)):
+        policy, backups, drills = periods
+        metrics.wal.measure_policy(WAL, NOON, policy)
+        metrics.wal.measure_backup_policy(WAL, NOON, backups, lag_bytes=1)
+        metrics.wal.measure_drills(WAL, NOON, drills, passed=None)
+        for name, seconds in LATE:
+            assert metrics.value(f"{name}_period_seconds") == seconds
+            assert metrics.value(f"{name}_last_success_timestamp_seconds") == NOON.timestamp()
+    metrics.wal.forget_policy(WAL)
+    metrics.wal.forget_backup_policy(WAL)
+    assert [metrics.series(f"{name}_period_seconds") for name, _ in LATE] == [0, 0, 0]
+
+
+def test_after_a_start_a_policy_whose_schedule_cannot_be_read_has_the_time_of_its_last_success() -> None:
+    metrics = Metrics()
+    metrics.wal.measure_policy(WAL, NOON, None)
+    assert metrics.value("seawall_policy_last_success_timestamp_seconds") == NOON.timestamp()
+    assert metrics.value("seawall_policy_period_seconds") is None
+
+
+@pytest.mark.parametrize(
+    ("spec", "expected"),
+    [
+        ({"interval": "7m"}, True),
+        ({"interval": "7m", "suspend": True}, False),
+        ({"trigger": {"topicBytes": 1}}, False),
+        ({"schedule": "0 0 30 2 *"}, True),
+        ({"schedule": "0 0 30 2 *", "suspend": True}, False),
+        ({"nothing": 1}, True),
+    ],
+)
+def test_a_schedule_that_is_wrong_was_meant_to_begin_runs(spec: dict[str, Any], *, expected: bool) -> None:
+    kube = FakeKube(lambda: NOON)
+    kube.apply(WAL, {"clusterRef": {"name": "wal"}, **spec}, kind=WALPurgePolicy)
+    meters = FakeMeters()
+    Reconciler(WALPurgePolicyController(kube, Time(NOON), FakeLedgers(), meters), may_write=lambda: True).tick(WAL)
+    assert (meters.policies[WAL][0] is not None) is expected
 
 
 def test_a_process_that_does_not_lead_knows_nothing_of_ledgers() -> None:

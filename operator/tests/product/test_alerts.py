@@ -53,6 +53,11 @@ def count(metric: str) -> Story:
     return Story({metric: "0 0 0 1+0x20"}, {metric: "7+0x23"}, 6, 2)
 
 
+def condition(name: str, status: str, kind: str = "WALPurge") -> str:
+    """One condition of an object."""
+    return f'seawall_object_condition{{kind="{kind}",type="{name}",status="{status}",reason="ChangeRefused"}}'
+
+
 DAY = 24 * 60
 STORIES: Mapping[str, Story] = {
     "SeawallNoLeader": Story({"seawall_leader": "0+0x9"}, {"seawall_leader": "1+0x9"}, 5, 1),
@@ -66,6 +71,18 @@ STORIES: Mapping[str, Story] = {
         },
         40,
         10,
+    ),
+    "SeawallStalled": Story(
+        {condition("Stalled", "True"): "1+0x20", condition("Failed", "False"): "1+0x20"},
+        {
+            condition("Stalled", "False", "WALCluster"): "1+0x20",
+            condition("Stalled", "True"): "1+0x20",
+            condition("Failed", "True"): "1+0x20",
+            condition("Stalled", "True", "WALHold"): "1+0x20",
+            condition("Lost", "True", "WALHold"): "1+0x20",
+        },
+        16,
+        14,
     ),
     "SeawallTopicsNotReady": Story(
         {'seawall_topics{state="Missing"}': "1+0x20", 'seawall_topics{state="Ready"}': "9+0x20"},
@@ -195,6 +212,9 @@ def test_each_alert_fires_when_it_should_and_not_before_and_not_when_all_is_well
         ("SeawallHoldLost", ("> 0", ">= 0")),
         ("SeawallKafkaUnreachable", ("== 0", "== 2")),
         ("SeawallThrottleLeft", ("unless on (namespace, name)", "or")),
+        ("SeawallStalled", ('status="True"', 'status="False"')),
+        ("SeawallStalled", ("Failed|Lost", "Lost")),
+        ("SeawallStalled", ("Failed|Lost", "Failed")),
     ],
 )
 def test_a_rule_that_is_wrong_is_found(

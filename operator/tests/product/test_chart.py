@@ -37,6 +37,7 @@ EVERYTHING = {
     "scope": {"namespaces": ["db-a", "db-b"], "releaseFinalizers": True},
     "secrets": {"names": ["kafka-ca", "kafka-user"]},
     "strimzi": {"enabled": True},
+    "greptimedbOperator": {"enabled": True},
     "networkPolicy": {"enabled": True},
     "serviceMonitor": {"enabled": True, "labels": {"release": "prometheus"}},
     "podMonitor": {"enabled": True},
@@ -391,6 +392,20 @@ def test_datanodes_are_restarted_only_where_their_stateful_sets_are_named(render
         assert [rule["verbs"] for rule in role["rules"] if "pods" in rule["resources"]] == [["get"], ["list"]]
 
 
+@pytest.mark.parametrize(("scope", "kind"), [({"namespaces": ["db-a"]}, "Role"), ({"cluster": True}, "ClusterRole")])
+def test_greptimedbclusters_may_be_read_only_when_asked_for_and_never_written(
+    render: Render, scope: Values, kind: str
+) -> None:
+    def rights_of(*, enabled: bool) -> Any:
+        objects = render({"scope": scope, "greptimedbOperator": {"enabled": enabled}})
+        (role,) = (role for role in of_kind(objects, kind) if role["metadata"]["name"] == "seawall-ops")
+        return {name: right for name, right in rights(role).items() if name.endswith(".greptime.io")}
+
+    named = ("greptimedbclusters.greptime.io", "greptimedbstandalones.greptime.io")
+    assert rights_of(enabled=True) == dict.fromkeys(named, (["get"], None))
+    assert rights_of(enabled=False) == {}
+
+
 LISTS = dict.fromkeys(
     (f"{plural}.kafka.strimzi.io" for plural in ("kafkas", "kafkatopics", "kafkarebalances")), (["list"], None)
 )
@@ -592,8 +607,10 @@ def test_alerts_and_dashboard_use_metrics_that_exist(render: Render) -> None:
     published = {metric.name for metric in Telemetry(per_topic=False).registry.collect()}
     assert metrics_of(panels) == published - {"seawall_topic_state"}, "the dashboard shows all of them"
     assert metrics_of(alerts) < published
-    assert all(rule["annotations"].keys() == {"summary", "description"} for rule in group["rules"])
+    assert all(rule["annotations"].keys() == {"runbook_url", "summary", "description"} for rule in group["rules"])
     assert all("{{" not in expression for expression in (*alerts, *panels))
+    of_one_scrape = re.compile(r"\b(job|service|endpoint|container)\s*[=!,)]")
+    assert not [each for each in (*alerts, *panels) if of_one_scrape.search(each)]
 
 
 def test_panels_have_ids_and_places_of_their_own(render: Render) -> None:

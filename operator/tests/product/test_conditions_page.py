@@ -14,7 +14,8 @@ import pytest
 
 import seawall.api.v1alpha1
 import seawall.domain
-from seawall.crdgen.conditions import BEGIN, STATES, PageError, docstrings, split, table, with_tables
+from seawall.crdgen.conditions import BEGIN, STATES, docstrings, split, table, with_tables
+from seawall.crdgen.markdown import PageError
 from seawall.domain.backup.reasons import PolicyReason as BackupPolicyReason
 from seawall.domain.backup.reasons import Reason as BackupReason
 from seawall.domain.brokers.reasons import Reason as BrokersReason
@@ -84,15 +85,16 @@ LEAST_COMPARED = 40
 
 def sets_of_reasons() -> Iterator[str]:
     """The closed sets of words that a person meets in a condition or a status."""
-    for each in _enums(seawall.domain):
+    for each in enums_of(seawall.domain):
         if each.__name__.endswith("Reason") or each.__name__ in OTHER_NAMES:
             yield f"{each.__module__}.{each.__name__}"
-    for each in _enums(seawall.api.v1alpha1):
+    for each in enums_of(seawall.api.v1alpha1):
         if each.__name__.endswith(OF_STATUS):
             yield f"{each.__module__}.{each.__name__}"
 
 
-def _enums(package: ModuleType) -> Iterator[type[StrEnum]]:
+def enums_of(package: ModuleType) -> Iterator[type[StrEnum]]:
+    """The closed sets of words below a package."""
     for found in pkgutil.walk_packages(package.__path__, f"{package.__name__}."):
         for value in vars(importlib.import_module(found.name)).values():
             if isinstance(value, type) and issubclass(value, StrEnum) and value.__module__ == found.name:

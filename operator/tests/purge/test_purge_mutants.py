@@ -30,7 +30,8 @@ from seawall.domain.ledger.mode import PruneMode, prune_mode_of
 from seawall.domain.ledger.reasons import Reason
 from seawall.domain.ledger.report_history import ReportHistory, freshness
 from seawall.domain.ledger.tables import Freshness, TopicLog
-from seawall.domain.purge import stages, state
+from seawall.domain.purge import stages, state, status
+from seawall.domain.purge.reasons import TopicEnd
 from seawall.observe.connections import prunes
 from seawall.observe.memory import RecentTopics
 from seawall.observe.opened_cluster import ClusterOpener, OpenedCluster, named_cluster
@@ -150,6 +151,17 @@ def own_policy_only(patch: Patch) -> None:
 def refusals_forgotten(patch: Patch) -> None:
     """What Kafka refused is asked again."""
     patch.setattr(stages, "_with_refusals", lambda status, _: status)
+
+
+def refusals_are_all_alike(patch: Patch) -> None:
+    """A Kafka that deletes nothing for us is not told apart from one that refuses this once."""
+    patch.setattr(status, "end_of_refused", lambda _: TopicEnd.DELETE_REFUSED)
+    patch.setattr(stages, "end_of_refused", lambda _: TopicEnd.DELETE_REFUSED)
+
+
+def refusals_without_their_reason(patch: Patch) -> None:
+    """An operator that starts anew takes what its status names for a refusal like any other."""
+    patch.setattr(stages, "end_of_refused", lambda _: TopicEnd.DELETE_REFUSED)
 
 
 def dry_run_goes_on(patch: Patch) -> None:
@@ -275,6 +287,11 @@ def back_and_no_more_declared() -> None:
     dead.test_a_region_that_comes_back_in_the_middle_stops_it(restarts=False, removes=True)
 
 
+def refused_and_restarted() -> None:
+    with pytest.MonkeyPatch.context() as patch:
+        stories.test_a_kafka_that_deletes_nothing_is_named_also_by_an_operator_that_starts_anew(patch)
+
+
 MUTANTS: tuple[Mutant, ...] = (
     (no_reread, stories.test_stop_deletes_stops_the_next_delete),
     (no_topic_id, stories.test_a_topic_that_is_recreated_right_before_the_delete_is_not_deleted_from),
@@ -289,6 +306,8 @@ MUTANTS: tuple[Mutant, ...] = (
     (fence_of_one_topic_only, stories.test_a_recreated_topic_stops_the_purge_of_every_topic_of_the_pool),
     (own_policy_only, stories.test_the_strictest_policy_bounds_a_manual_run),
     (refusals_forgotten, stories.test_what_kafka_refuses_to_delete_is_told_and_not_asked_again),
+    (refusals_are_all_alike, stories.test_what_kafka_refuses_to_delete_is_told_and_not_asked_again),
+    (refusals_without_their_reason, refused_and_restarted),
     (dry_run_goes_on, stories.test_a_dry_run_changes_nothing_and_says_what_it_would_do),
     (no_turns, stories.test_runs_take_turns),
     (second_pruner, stories.test_a_database_that_deletes_by_itself_is_only_reported_on),

@@ -12,6 +12,7 @@ from seawall.api.v1alpha1.hold import HoldState, WALHold
 from seawall.api.v1alpha1.purge import Stage, WALPurge
 from seawall.domain.conditions import find_condition
 from seawall.domain.dataplane.wal_settings import WALSettings
+from seawall.domain.purge import stages
 from tests.fakes.dataplane import settings
 from tests.support.clock import START
 from tests.worlds.purge_world import NAMESPACE, REGIONS, RUN, TOPICS, WAITS, WAL, Calls, World
@@ -393,11 +394,29 @@ def test_what_kafka_refuses_to_delete_is_told_and_not_asked_again() -> None:
     world.start_run()
     run = world.settle()
     assert world.log_starts() == {**FULL, "wal_1": 0}
-    assert skipped(run) == {"wal_1": "DeleteRefused"}
+    assert skipped(run) == {"wal_1": "NotSupportedByKafka"}
     assert run.status.topics is not None
     assert run.status.topics.failed == 1
-    assert [row.topic for row in run.status.refused] == ["wal_1"]
+    assert [(row.topic, row.reason) for row in run.status.refused] == [("wal_1", "NotSupportedByKafka")]
     assert run.status.refused[0].message.endswith("Broker: Topic authorization failed")
+
+
+def test_a_kafka_that_deletes_nothing_is_named_also_by_an_operator_that_starts_anew(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(stages, "DELETE_BATCH", 1)
+    world = World()
+    world.kafka.refuse_delete = lambda topic: "Broker: Policy violation" if topic == "wal_0" else "Broker: out of luck"
+    world.start_run()
+    process = world.process()
+    while not world.run().status.refused:
+        process.tick(RUN)
+        world.time.time += timedelta(seconds=20)
+    assert world.run().status.stage is Stage.PURGE
+    run = world.settle(world.process())
+    assert skipped(run) == {**dict.fromkeys(TOPICS, "DeleteRefused"), "wal_0": "NotSupportedByKafka"}
+    reasons = [event.reason for event in world.kube.events if "Kafka refused" in event.message]
+    assert set(reasons) == {"NotSupportedByKafka", "ChangeRefused"}
 
 
 def test_an_answer_that_is_lost_is_read_again() -> None:

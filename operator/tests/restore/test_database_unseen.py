@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from seawall.api.meta import Key
-from seawall.api.v1alpha1.restore import RestoreStage
+from seawall.api.v1alpha1.restore_status import RestoreStage
 from seawall.controllers import restore
 from seawall.domain.dataplane.connection import NotReached, PartRefused
 from seawall.domain.errors import OutsideUnavailable, SeawallError

@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 
 from seawall.api.meta import Key
-from seawall.api.v1alpha1.restore import RestoreStage, WALRestore
+from seawall.api.v1alpha1.restore import WALRestore
+from seawall.api.v1alpha1.restore_status import RestoreStage
 from seawall.api.v1alpha1.spark_job import Outcome
 from seawall.domain.kubernetes import ConfigMap
 from seawall.domain.spark_job.request import FILE

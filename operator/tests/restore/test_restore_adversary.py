@@ -9,7 +9,7 @@ import pytest
 
 from seawall.api.meta import Key
 from seawall.api.v1alpha1.cluster import WALCluster
-from seawall.api.v1alpha1.restore import RestoreStage
+from seawall.api.v1alpha1.restore_status import RestoreStage
 from seawall.domain.ledger.intents import FenceRecord
 from seawall.domain.ledger.observation import Observation, read_shards
 from seawall.domain.ledger.shards import PoolId, shards_of

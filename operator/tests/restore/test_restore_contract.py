@@ -12,7 +12,8 @@ from pydantic import ValidationError
 
 from seawall.api.v1alpha1.backup_template import BackupStorage
 from seawall.api.v1alpha1.kafka_access import ExternalKafka
-from seawall.api.v1alpha1.restore import RestoredTopic, WALRestoreSpec
+from seawall.api.v1alpha1.restore import WALRestoreSpec
+from seawall.api.v1alpha1.restore_status import RestoredTopic
 from seawall.api.v1alpha1.spark_job import Outcome
 from seawall.domain.restore.contract import (
     Planned,

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from seawall.api.v1alpha1.restore import RestoreStage
+from seawall.api.v1alpha1.restore_status import RestoreStage
 from tests.support.deaths import die_at_every_call
 from tests.worlds.restore_world import CHANGES, RestoreWorld, WorldT, lost
 

@@ -13,7 +13,7 @@ from seawall.controllers import restore
 from seawall.controllers.restore import WALRestoreController
 from seawall.domain.ledger import assess, needs
 from seawall.domain.ledger.columns import Ids
-from seawall.domain.restore import attempt, database, decide, inspecting, topics
+from seawall.domain.restore import adoption, attempt, database, decide, inspecting, removal, topics
 from seawall.domain.restore.attempt import verdict_of
 from seawall.domain.restore.case import DatabaseNow
 from seawall.domain.restore.contract import RestoreSummary
@@ -62,7 +62,7 @@ def any_kafka(patch: Patch) -> None:
 
 def few_brokers(patch: Patch) -> None:
     """Topics are made on what is there."""
-    honest = topics._pool_for_writing
+    honest = topics.pool_for_writing
 
     def generous(case: Any) -> Any:
         pool = case.observed.pool
@@ -71,7 +71,8 @@ def few_brokers(patch: Patch) -> None:
         )
         return honest(replace(case, observed=observed))
 
-    patch.setattr(topics, "_pool_for_writing", generous)
+    for module in (topics, removal):
+        patch.setattr(module, "pool_for_writing", generous)
 
 
 def not_claimed(patch: Patch) -> None:
@@ -81,7 +82,7 @@ def not_claimed(patch: Patch) -> None:
 
 def not_adopted(patch: Patch) -> None:
     """The records stay those of the old logs."""
-    patch.setattr(topics, "_is_adopted", lambda *_: True)
+    patch.setattr(adoption, "is_adopted", lambda *_: True)
 
 
 def old_reports(patch: Patch) -> None:
@@ -102,7 +103,7 @@ def padded_to_the_record(patch: Patch) -> None:
 
 def all_are_ours(patch: Patch) -> None:
     """Whatever happened meanwhile, what is in the topics is ours."""
-    patch.setattr(topics, "_is_all_ours", lambda _: True)
+    patch.setattr(removal, "_is_all_ours", lambda _: True)
 
 
 def foreign_removed(patch: Patch) -> None:
@@ -195,7 +196,7 @@ def pods_alone(patch: Patch) -> None:
 
 def starts_forgotten(patch: Patch) -> None:
     """That the database was started while logs were written does not matter, once it is stopped."""
-    for module in (topics, decide):
+    for module in (topics, adoption, removal, decide):
         patch.setattr(module, "was_started", lambda _: False)
 
 
@@ -210,12 +211,12 @@ def any_logs(patch: Patch) -> None:
 
         __hash__ = str.__hash__
 
-    patch.setattr(topics, "logs_digest", lambda _: Same())
+    patch.setattr(adoption, "logs_digest", lambda _: Same())
 
 
 def adopted_ones_go(patch: Patch) -> None:
     """A topic that is somebody's by now goes all the same."""
-    patch.setattr(topics, "_is_adopted", lambda *_: False)
+    patch.setattr(removal, "is_adopted", lambda *_: False)
 
 
 def anybodys_pool(patch: Patch) -> None:

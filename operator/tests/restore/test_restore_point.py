@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any
 
-from seawall.api.v1alpha1.restore import RestoreStage
+from seawall.api.v1alpha1.restore_status import RestoreStage
 from seawall.api.v1alpha1.spark_job import JobStage
 from tests.restore.test_restore import logs, request_of
 from tests.worlds.backup_world import FULL

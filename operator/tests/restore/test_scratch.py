@@ -10,7 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from seawall.api.meta import SCRATCH_FINALIZER, Key, ObjectMeta
-from seawall.api.v1alpha1.restore import RestoreStage, WALRestore
+from seawall.api.v1alpha1.restore import WALRestore
+from seawall.api.v1alpha1.restore_status import RestoreStage
 from seawall.api.v1alpha1.spark_job import Outcome
 from seawall.api.v1alpha1.topic_pool import TopicsSpec
 from seawall.domain.restore.scratch_names import PREFIX, scratch_name

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from datetime import timedelta
 
-from seawall.api.v1alpha1.restore import RestoreStage, WALRestore
+from seawall.api.v1alpha1.restore import WALRestore
+from seawall.api.v1alpha1.restore_status import RestoreStage
 from seawall.domain.ledger.observation import Observation
 from tests.worlds.purge_world import Calls
 from tests.worlds.restore_world import BACK

@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from seawall.api.v1alpha1.restore import RestoreStage, WALRestore
+from seawall.api.v1alpha1.restore import WALRestore
+from seawall.api.v1alpha1.restore_status import RestoreStage
 from tests.restore.test_restore_crash import end_state
 from tests.support.deaths import die_at_every_call
 from tests.worlds.restore_world import BACK

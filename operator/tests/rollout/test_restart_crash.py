@@ -92,7 +92,33 @@ def edit_and_delete() -> World:
     return world
 
 
-SCENARIOS = (ask, configure, delete, edit, edit_while_a_datanode_replays, remove, edit_and_delete)
+def edit_greptimedb() -> World:
+    """Somebody edits a GreptimeDBCluster, and its partition is lowered pod by pod."""
+    world = World(is_managed=True, late=LATE)
+    world.settle()
+    world.edit_greptimedb()
+    return world
+
+
+def edit_greptimedb_in_mid_roll() -> World:
+    """Somebody edits it once more, when a pod has gone already."""
+    world = edit_greptimedb()
+    world.settle(until=lambda: world.restart().stage is RollStage.REPLAYING)
+    world.edit_greptimedb()
+    return world
+
+
+SCENARIOS = (
+    ask,
+    configure,
+    delete,
+    edit,
+    edit_while_a_datanode_replays,
+    remove,
+    edit_and_delete,
+    edit_greptimedb,
+    edit_greptimedb_in_mid_roll,
+)
 
 
 def end_state(world: World) -> Any:

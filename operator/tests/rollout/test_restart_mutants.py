@@ -21,14 +21,17 @@ from seawall.domain.rollout.decision import changed
 from seawall.domain.rollout.facts import Facts
 from seawall.domain.rollout.maintenance import Answers
 from seawall.domain.rollout.observed import Observed
+from seawall.domain.rollout.workload import StatefulSet
 from seawall.domain.rollout_reasons import Blocker, Reason
 from seawall.observe import datanodes as datanode_reads
 from seawall.observe import datanodes as maintenance_reads
+from seawall.observe import greptimedb_cluster as named_reads
 from seawall.observe import reading as ledger_reads
 from tests.purge import test_purge_restarts as purges
 from tests.reassignment import test_reassignment_run as moves
 from tests.rollout import test_restart as stories
 from tests.rollout import test_restart_database as databases
+from tests.rollout import test_restart_gated as gated
 from tests.rollout import test_restart_maintenance as ends
 from tests.support.mutants import Mutant, find_survivors
 
@@ -282,6 +285,34 @@ JUMPS = partial(databases.test_a_clock_that_jumps_in_mid_roll_makes_nobody_wait,
 ELSEWHERE = databases.test_what_another_database_says_at_the_same_address_ends_no_maintenance
 OF_OTHERS = databases.test_the_maintenance_of_another_databases_own_people_stays_on
 
+
+def declaration_not_read_again(patch: Patch) -> None:
+    """What a GreptimeDBCluster declares may have changed since the look."""
+    patch.setattr(RestartController, "_require_gate", lambda *_: None)
+
+
+def gate_left_open(patch: Patch) -> None:
+    """A partition that somebody lowered stays as it is."""
+    patch.setattr(roll, "_is_opened", lambda status, statefulset: status.drives_partition and statefulset.partition < 3)
+
+
+def open_gates_are_driven(patch: Patch) -> None:
+    """What is declared to be restarted without asking, or by somebody else's stages, is Seawall's, too."""
+    patch.setattr(StatefulSet, "is_gated", property(lambda self: self.declared_partition is not None))
+
+
+def anybodys_set_is_gated(patch: Patch) -> None:
+    """Who controls the StatefulSet is not asked."""
+    patch.setattr(
+        named_reads.NamedSet, "gate", lambda self, found: replace(found, declared_partition=self.declared_partition)
+    )
+
+
+def parked_at_the_replicas(patch: Patch) -> None:
+    """The partition is put back to the number of datanodes, and not as it is declared."""
+    patch.setattr(StatefulSet, "parked", property(lambda self: self.replicas))
+
+
 MUTANTS: tuple[Mutant, ...] = (
     (replicas_ignored, stories.test_a_missing_in_sync_replica_keeps_all_datanodes_up_and_the_status_says_so),
     (wal_ignored, stories.test_a_broken_wal_keeps_the_datanode_up_by_what_this_very_look_found),
@@ -348,6 +379,17 @@ MUTANTS: tuple[Mutant, ...] = (
     (given_up_at_once, databases.test_a_persons_word_counts_only_after_ten_minutes),
     (operators_clock_counts, partial(JUMPS, RollStage.MAINTENANCE)),
     (later_clock_counts, databases.test_a_deletion_waits_ten_true_minutes_though_the_operators_clock_is_ahead),
+    (
+        declaration_not_read_again,
+        gated.test_the_partition_is_not_lowered_when_the_greptimedbcluster_was_edited_since,
+    ),
+    (gate_left_open, gated.test_a_partition_that_somebody_lowered_is_put_back),
+    (open_gates_are_driven, gated.test_a_partition_below_the_pods_that_are_left_is_not_seawalls),
+    (anybodys_set_is_gated, gated.test_a_statefulset_that_another_operator_made_is_never_gated),
+    (
+        parked_at_the_replicas,
+        gated.test_an_edit_restarts_one_after_the_other_from_the_highest_and_the_partition_is_put_back,
+    ),
     (asked_all_the_time, ends.test_a_silent_database_is_asked_less_and_less_often),
 )
 

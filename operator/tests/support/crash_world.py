@@ -40,6 +40,7 @@ from seawall.api.v1alpha1.cluster import (
 from seawall.api.v1alpha1.purge import WALPurge
 from seawall.controllers.purge import WALPurgeController
 from seawall.domain.dataplane.connection import DataPlaneConnection
+from seawall.domain.dataplane.greptimedb_cluster import declared_database
 from seawall.domain.kafka import KafkaConnection, KafkaView
 from seawall.domain.ledger.observation import read_shards
 from seawall.domain.ledger.shards import PoolId, shards_of
@@ -268,7 +269,7 @@ class CrashWorld:
         spec = self._cluster().spec
         assert not isinstance(spec, InvalidSpec)
         assert spec.greptimedb is not None
-        connection = resolve_data_plane(spec.greptimedb, lambda _: None)
+        connection = resolve_data_plane(declared_database(spec.greptimedb), lambda _: None)
         assert isinstance(connection, DataPlaneConnection)
         return self.bed.data_planes.connect(Key(self.namespace, "wal"), connection)
 

@@ -23,9 +23,10 @@ from seawall.api.v1alpha1.cluster import (
 from seawall.api.v1alpha1.rollout import RestartStatus, RollStage
 from seawall.controllers.rollout import RestartController
 from seawall.domain.conditions import find_condition
+from seawall.domain.dataplane.greptimedb_cluster import DatanodeSet, GreptimeDBCluster, Storage
 from seawall.domain.ledger.intents import raise_intent
 from seawall.domain.ledger.observation import Observation
-from seawall.domain.rollout.workload import Termination, UpdateStrategy
+from seawall.domain.rollout.workload import Template, Termination, UpdateStrategy
 from seawall.observe.datanodes import DatanodeObserver
 from seawall.observe.ledger import LedgerObserver
 from seawall.observe.opened_cluster import ClusterOpener
@@ -67,6 +68,28 @@ DATABASE: dict[str, Any] = {
     "metadataStore": {"etcd": {"endpoints": ["http://etcd:2379"]}},
 }
 DATA_PLANE: dict[str, Any] = {"greptimedb": DATABASE, "datanodes": {"statefulSetRef": {"name": "datanode"}}}
+MANAGED: dict[str, Any] = {"greptimedb": {"clusterRef": {"name": "db"}, "autoPrune": "Disabled"}}
+MANAGER, NEVER_TOO_LOW = Key(NAMESPACE, "db"), 1_000
+
+
+def managed_cluster(partition: int = NEVER_TOO_LOW) -> GreptimeDBCluster:
+    """The GreptimeDBCluster of the world's StatefulSet."""
+    return GreptimeDBCluster(
+        MANAGER,
+        (DatanodeSet(SET.name, "spec.datanode", DATANODES, partition),),
+        tag="v1.1.4",
+        meta_config='[wal]\ntopic_name_prefix = "wal"',
+        frontend="db-frontend",
+        brokers=("kafka:9092",),
+        storage=Storage.ETCD,
+        etcd_endpoints=("etcd:2379",),
+    )
+
+
+def revision_of(template: Template) -> str:
+    """Of a pod template, as the StatefulSet's controller makes it."""
+    more = "" if template.startup_seconds is None else f"-{template.startup_seconds}"
+    return f"rev-{template.config_hash}-{template.restarted_at}{more}"
 
 
 @dataclass
@@ -78,6 +101,7 @@ class World:
         stores: those of these databases that have one of their own.
         crashing: datanodes that never come up again once they were restarted.
         lines: the events, as people see them.
+        is_managed: greptimedb-operator makes the StatefulSet of a GreptimeDBCluster, which the spec names.
         is_given_up: a database that is silent may be left in maintenance, as an event says.
         late: seconds after which the operator looks again at the earliest, however soon it wants to.
     """
@@ -96,6 +120,7 @@ class World:
     stores: dict[str, FakeMetadataStore] = field(default_factory=dict)
     crashing: set[int] = field(default_factory=set)
     lines: list[str] = field(default_factory=list)
+    is_managed: bool = False
     is_given_up: bool = False
     late: float = 0.0
     went: list[str] = field(default_factory=list)
@@ -107,10 +132,15 @@ class World:
         self.data_plane = FakeDataPlane(now=self.time.now)
         self.datanodes.now = self.time.now
         self.store.database = self.data_plane
-        self.datanodes.apply(SET, strategy=self.strategy, partition=self.partition)
-        self.datanodes.observe(SET, "rev-1")
+        if self.is_managed:
+            self.strategy, self.partition, self.data_plane_spec = UpdateStrategy.ROLLING_UPDATE, NEVER_TOO_LOW, MANAGED
+            self.kube.greptimedb_clusters[MANAGER] = managed_cluster()
+        controller = managed_cluster().controller if self.is_managed else None
+        self.datanodes.apply(SET, strategy=self.strategy, partition=self.partition, controller=controller)
+        revision = revision_of(Template()) if self.is_managed else "rev-1"
+        self.datanodes.observe(SET, revision)
         for number in range(DATANODES):
-            self.datanodes.make_pod(SET, number, "rev-1")
+            self.datanodes.make_pod(SET, number, revision)
             self.datanodes.report(SET, number, ready=True)
         for number, topic in enumerate(TOPICS):
             made = self.kafka.add_topic(topic, replicas=(1, 2, 3), configs={"min.insync.replicas": "2"})
@@ -173,6 +203,12 @@ class World:
         """Somebody sets annotations, or takes them off."""
         edit_annotations(self.annotations, annotations)
         self.apply()
+
+    def edit_greptimedb(self, partition: int = NEVER_TOO_LOW, *, is_seen: bool = True) -> None:
+        """Somebody edits the GreptimeDBCluster, and its operator writes the StatefulSet, if it has looked."""
+        self.kube.greptimedb_clusters[MANAGER] = managed_cluster(partition)
+        if is_seen:
+            self.datanodes.edit_template(SET, partition)
 
     def end_pod(self, number: int) -> None:
         """A pod goes, by whomever."""
@@ -285,9 +321,12 @@ class World:
         if not phase or self.time.time < at:
             return
         if phase == "ends":
-            self.datanodes.remove_pod(SET, number)
             statefulset = self.datanodes.statefulsets[SET]
-            self.datanodes.make_pod(SET, number, statefulset.update_revision)
+            before = self.datanodes.running[Key(NAMESPACE, f"datanode-{number}")].revision
+            self.datanodes.remove_pod(SET, number)
+            is_kept = statefulset.strategy is UpdateStrategy.ROLLING_UPDATE and number < statefulset.partition
+            revision = before if is_kept else statefulset.update_revision
+            self.datanodes.make_pod(SET, number, revision)
             self._phase[number] = "replays", self.time.time + REPLAYS
             if number in self.crashing:
                 last = Termination("Error", "OffsetOutOfRange: 0 of wal_0", 1)
@@ -304,7 +343,7 @@ class World:
         statefulset = self.datanodes.statefulsets[SET]
         if not statefulset.observed:
             template = statefulset.template
-            self.datanodes.observe(SET, f"rev-{template.config_hash}-{template.restarted_at}")
+            self.datanodes.observe(SET, revision_of(template))
             statefulset = self.datanodes.statefulsets[SET]
         if statefulset.strategy is UpdateStrategy.ON_DELETE or self._phase:
             return
@@ -356,7 +395,8 @@ class World:
 
     def databases(self) -> dict[str, FakeDataPlane]:
         """By the addresses of their metasrvs."""
-        return {DATABASE["metasrv"]: self.data_plane, **self.others}
+        first = "http://db-meta.db.svc:4000" if self.is_managed else DATABASE["metasrv"]
+        return {first: self.data_plane, **self.others}
 
     def in_maintenance(self) -> list[FakeDataPlane]:
         """The databases that are."""

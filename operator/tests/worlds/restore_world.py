@@ -15,7 +15,8 @@ from hashlib import sha256
 from typing import Any, TypeVar
 
 from seawall.api.meta import RESTORE_ANNOTATION, Key
-from seawall.api.v1alpha1.restore import RestoreStage, WALRestore
+from seawall.api.v1alpha1.restore import WALRestore
+from seawall.api.v1alpha1.restore_status import RestoreStage
 from seawall.api.v1alpha1.spark_job import JobStage, Outcome
 from seawall.controllers.ledger import LedgerWatch
 from seawall.controllers.restore import WALRestoreController

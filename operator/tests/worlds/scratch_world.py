@@ -10,7 +10,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from seawall.api.meta import SCRATCH_FINALIZER, Key
-from seawall.api.v1alpha1.restore import RestoreStage, WALRestore
+from seawall.api.v1alpha1.restore import WALRestore
+from seawall.api.v1alpha1.restore_status import RestoreStage
 from seawall.api.v1alpha1.spark_job import JobStage
 from seawall.domain.restore.scratch_names import PREFIX
 from tests.worlds.purge_world import NAMESPACE, TOPICS

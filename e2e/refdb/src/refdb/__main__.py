@@ -19,6 +19,7 @@ from refdb.frontend.catalog import Catalog
 from refdb.frontend.database import Database
 from refdb.frontend.server import frontend_application
 from refdb.frontend.users import user_provider
+from refdb.greptime import translated
 from refdb.meta.etcd import Etcd
 from refdb.meta.postgresql import Postgresql
 from refdb.meta.store import Store
@@ -41,7 +42,7 @@ MOVE_PERIOD = 1.0
 def main() -> None:
     """Runs a role until it is killed."""
     logging.basicConfig(level=logging.INFO, stream=sys.stdout, format="%(asctime)s %(levelname)s %(name)s: %(message)s")
-    args = _parser().parse_args()
+    args = _parser().parse_args(translated(sys.argv[1:]))
     LOG.warning(NOTE)
     try:
         {"metasrv": run_metasrv, "datanode": run_datanode, "frontend": run_frontend}[args.role](args)
@@ -70,7 +71,7 @@ def run_metasrv(args: argparse.Namespace) -> None:
         prune = functools.partial(prune_topics, etcd, state, options.topics, delete)
         every(options.auto_prune_interval, "Prune", prune)
     listed = NodeListing(args.advertise or args.http, args.version, options.served)
-    serve(metasrv_application(listed, etcd, state, tables, migrations), args.http, _tls(args))
+    serve(metasrv_application(listed, etcd, state, tables, migrations), args.http, _tls(args), args.also_http)
 
 
 def run_datanode(args: argparse.Namespace) -> None:
@@ -85,14 +86,14 @@ def run_datanode(args: argparse.Namespace) -> None:
     until_available(node.open_all)
     start_heartbeats(node, args.metasrv, args.heartbeat)
     LOG.info("datanode %d starts to listen, epoch %d", peer.id, epoch)
-    serve(datanode_application(node), args.http)
+    serve(datanode_application(node, options.served), args.http, also=args.also_http)
 
 
 def run_frontend(args: argparse.Namespace) -> None:
     """SQL."""
     users = user_provider(args.user_provider) if args.user_provider else None
     database = Database(Catalog(_store(args)), Client(), args.metasrv)
-    serve(frontend_application(database, users), args.http, _tls(args))
+    serve(frontend_application(database, users), args.http, _tls(args), args.also_http)
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -100,6 +101,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("role", choices=["metasrv", "datanode", "frontend"])
     _flag(parser, "--config", "", "the TOML file with [wal]: metasrv.toml or datanode.toml of a WALCluster's ConfigMap")
     _flag(parser, "--http", "127.0.0.1:4000", "where to listen")
+    _flag(parser, "--also-http", "", "where to listen as well, in place of GreptimeDB's gRPC")
     _flag(parser, "--advertise", "", "the address that others use, if it is another")
     _flag(parser, "--etcd", "http://127.0.0.1:2379", "its URL")
     _flag(parser, "--postgresql", "", "in place of etcd: postgresql://user:password@host:port/database")

@@ -77,16 +77,20 @@ def application(routes: Mapping[str, Handler], guard: Guard | None = None) -> we
     return app
 
 
-def serve(app: web.Application, address: str, tls: TlsPort | None = None) -> None:
-    """Listens until the process ends."""
+def serve(app: web.Application, address: str, tls: TlsPort | None = None, also: str = "") -> None:
+    """Listens until the process ends, at one address or two, and with TLS beside them."""
     host, port = address.rsplit(":", 1)
     if tls is not None:
-        app.cleanup_ctx.append(_beside(tls))
+        app.cleanup_ctx.append(_beside(tls.address, tls.context))
+    if also:
+        app.cleanup_ctx.append(_beside(also, lambda: None))
     logging.getLogger("aiohttp.access").setLevel(logging.WARNING)
     web.run_app(app, host=host, port=int(port), print=None, shutdown_timeout=1, reuse_address=True)
 
 
-def _beside(tls: TlsPort) -> Callable[[web.Application], AsyncIterator[None]]:
+def _beside(
+    address: str, context: Callable[[], ssl.SSLContext | None]
+) -> Callable[[web.Application], AsyncIterator[None]]:
     """The same routes at a second port."""
 
     async def listen(app: web.Application) -> AsyncIterator[None]:
@@ -96,8 +100,8 @@ def _beside(tls: TlsPort) -> Callable[[web.Application], AsyncIterator[None]]:
                 twin.router.add_route(route.method, route.resource.canonical, route.handler)
         runner = web.AppRunner(twin, access_log=None)
         await runner.setup()
-        host, port = tls.address.rsplit(":", 1)
-        await web.TCPSite(runner, host, int(port), ssl_context=tls.context(), reuse_address=True).start()
+        host, port = address.rsplit(":", 1)
+        await web.TCPSite(runner, host, int(port), ssl_context=context(), reuse_address=True).start()
         yield
         await runner.cleanup()
 

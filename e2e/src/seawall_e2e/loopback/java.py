@@ -31,9 +31,11 @@ Configuration:
 class Java:
     """Builds the commands that run Kafka's classes."""
 
-    def __init__(self, folder: Path) -> None:
-        jars = sorted(platform_folder("kafka/jars.sh", DOWNLOAD_TIMEOUT).glob("*.jar"))
-        self._class_path = ":".join(map(str, jars))
+    def __init__(self, folder: Path, more: Sequence[Path] = ()) -> None:
+        """`more` are jars beside Kafka's."""
+        jars = kafka_jars()
+        self._kafka = ":".join(map(str, jars))
+        self._class_path = ":".join(map(str, [*jars, *more]))
         self._log4j = folder / "log4j2.yaml"
         self._log4j.write_text(LOG4J)
         self._archive: Path | None = None
@@ -47,12 +49,18 @@ class Java:
     def archive_path(self) -> Path:
         """Where this class path's and this JDK's archive is; it fits no other."""
         # The JDK checks the jars' times itself and then just runs without the archive.
-        key = hashlib.sha256((self._class_path + _java_version()).encode()).hexdigest()[:16]
+        # More jars at the end of the class path do it no harm.
+        key = hashlib.sha256((self._kafka + _java_version()).encode()).hexdigest()[:16]
         return cache_folder() / "appcds" / f"{key}.jsa"
 
     def use_archive(self, path: Path) -> None:
         """Lets commands use the archive from now on."""
         self._archive = path
+
+
+def kafka_jars() -> list[Path]:
+    """Kafka and all that it needs."""
+    return sorted(platform_folder("kafka/jars.sh", DOWNLOAD_TIMEOUT).glob("*.jar"))
 
 
 @cache

@@ -56,7 +56,8 @@ class KafkaProcesses:
     Topics are never created by themselves. Data survive kill, stop and start of a broker, not `close()`. More than half
     of the brokers must run for anything to work: they are the quorum.
 
-    `racks` are those of the first brokers. `properties` come on top of server.properties. `instead_of` makes another
+    `racks` are those of the first brokers. `properties` come on top of server.properties, `jars` on
+    top of Kafka's. `instead_of` makes another
     cluster at the addresses of one whose brokers were killed.
     """
 
@@ -67,11 +68,12 @@ class KafkaProcesses:
         sasl_ssl: bool = False,
         racks: Sequence[str] = (),
         properties: Mapping[str, str] | None = None,
+        jars: Sequence[Path] = (),
         instead_of: KafkaProcesses | None = None,
     ) -> None:
         self.cluster_id = _new_id()
         self._folder = Path(tempfile.mkdtemp(prefix="seawall-kafka-"))
-        self._java = Java(self._folder)
+        self._java = Java(self._folder, jars)
         self.ports: list[NodePorts] = instead_of.ports if instead_of is not None else _new_ports(brokers)
         self._secure: SecureListeners | None = None
         if sasl_ssl:

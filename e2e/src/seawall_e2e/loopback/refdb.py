@@ -44,9 +44,10 @@ class RefDbProcesses:
         self._servers, self._wal = bootstrap_servers, dict(wal or {})
         self._write_config(self._servers, self._wal)
         self.access = access
-        addresses = [f"127.0.0.1:{port}" for port in free_ports(4 + datanodes)]
-        self.metasrv_address, self.frontend_address, *secure = addresses[:4]
-        self.addresses = addresses[4:]
+        *ports, self.datanode_port = free_ports(5)
+        self.metasrv_address, self.frontend_address, *secure = (f"127.0.0.1:{port}" for port in ports)
+        # As pods: each has an address of its own, and all have the same port.
+        self.addresses = [f"127.0.0.{2 + number}:{self.datanode_port}" for number in range(datanodes)]
         self.metasrv_url, self.frontend_url = f"http://{self.metasrv_address}", f"http://{self.frontend_address}"
         own: list[list[str]] = [[], []]
         if access is not None:
@@ -79,6 +80,7 @@ class RefDbProcesses:
             "version": "1.1",
             "metasrv": self.metasrv_url,
             "frontend": self.frontend_url,
+            "datanodeHttpPort": self.datanode_port,
             "metadataStore": self._declared_store(),
             **({} if self.access is None else self.access.declared()),
             **changes,
@@ -111,6 +113,13 @@ class RefDbProcesses:
         """Starts a datanode that was killed and waits until it listens, which is after its replay."""
         self.datanodes[index].start()
         wait_healthy(self.datanodes[index], self.addresses[index])
+
+    def restart_datanode(self, index: int, **wal: object) -> None:
+        """Somebody edits `[wal]`, and starts one datanode anew."""
+        self._wal |= wal
+        self._write_config(self._servers, self._wal)
+        self.datanodes[index].kill()
+        self.start_datanode(index)
 
     def restart_metasrv(self, **wal: object) -> None:
         """Somebody edits `[wal]`, and starts the metasrv anew."""

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+DATANODE_ANSWER_SECONDS = 1.0
+"""Deadline of a datanode's answer about its settings, of which one observation awaits two after another at most."""
+DATANODE_SILENT_SECONDS = 10.0
+"""Until a datanode is asked again that did not say what it runs with."""
 FLUSH_SECONDS = 60.0
 """Deadline of a flush of regions, which writes files."""
 HTTP_CONNECT_SECONDS = 2.0

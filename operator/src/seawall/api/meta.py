@@ -15,19 +15,23 @@ GROUP = "seawall.dev"
 VERSION = "v1alpha1"
 
 PAUSED_ANNOTATION = f"{GROUP}/paused"
-"""`"true"`: no writes to Kafka or ConfigMaps; the status is still observed and deletion still released."""
+"""On a WALCluster, a policy or a run, `"true"`: no writes to Kafka or ConfigMaps; the status is still observed, and a
+deletion is released with the topics kept."""
 
 STOP_DELETES_ANNOTATION = f"{GROUP}/stop-deletes"
 """On a WALCluster, whatever its value: no records of its topics are deleted. It is looked at before every batch."""
 
 READOPT_ANNOTATION = f"{GROUP}/readopt"
-"""On a WALCluster, `<reason>@<expiry>`: a person says that logs which the identity fence found broken are right."""
+"""On a WALCluster, `<reason>@<expiry>`: a person says that logs which the identity fence found broken are right, or
+which database is meant (docs/purging.md#walintact-is-false, docs/purging.md#which-database)."""
 
 UNUSED_ANNOTATION = f"{GROUP}/purge-unused-topics"
-"""On a WALCluster, `<topics>: <reason>@<expiry>`: a person says that nobody needs what is in topics without regions."""
+"""On a WALCluster, `<topics>: <reason>@<expiry>`: a person says that nobody needs what is in topics without regions
+(docs/purging.md#topics-that-nobody-writes-to). What is wrong with it is in the message of `WALIntact`."""
 
 DEAD_ANNOTATION = f"{GROUP}/dead-regions"
-"""On a WALCluster, `<region ids>: <reason>@<expiry>`: a person says that nobody has these regions, nor will have."""
+"""On a WALCluster, `<region ids>: <reason>@<expiry>`: a person says that nobody has these regions, nor will have
+(docs/purging.md#regions-that-nobody-has-any-more). What is wrong with it is in the message of `WALIntact`."""
 
 PAGE_KEY_ANNOTATION = f"{GROUP}/page-key"
 """On the operator's Lease: the key to the pages of the process that leads, for all who may read the Lease."""
@@ -48,7 +52,7 @@ APPROVE_ANNOTATION = f"{GROUP}/approve-reassignment"
 """On a WALCluster, the digest of a planned reassignment: a person lets it begin (reassignment.approval: Manual)."""
 
 RESTORE_ANNOTATION = f"{GROUP}/approve"
-"""On a WALRestore, the digest of its plan: a person lets it begin."""
+"""On a WALRestore, the digest of its plan: a person lets it begin (docs/disaster.md)."""
 
 SNAPSHOT_ANNOTATION = f"{GROUP}/snapshot-done"
 """On a WALBackup with a bracket, what the snapshot of the database is called: it is taken, and the backup goes on."""
@@ -254,6 +258,7 @@ class ConditionType(StrEnum):
     REPLICATION_HEALTHY = "ReplicationHealthy"
     QUORUM_HEALTHY = "QuorumHealthy"
     DATANODES_HEALTHY = "DatanodesHealthy"
+    RESTARTS_GATED = "RestartsGated"
     SHARED_WITH_STRIMZI = "SharedWithStrimzi"
     OWN_KAFKA_USER = "OwnKafkaUser"
     BACKED_UP = "BackedUp"

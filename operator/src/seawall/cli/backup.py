@@ -9,14 +9,14 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Callable, Iterator, Mapping
-from typing import Any, Protocol
+from typing import Any
 
 from seawall.api.meta import GROUP, MAX_SNAPSHOT, SNAPSHOT_ANNOTATION, VERSION, ConditionType
 from seawall.api.v1alpha1.backup import WAL_BACKUP
 from seawall.api.v1alpha1.backup_template import BackupLevel
 from seawall.api.v1alpha1.spark_job import OVER, JobStage
-from seawall.cli.follow import Api as ReadingApi
-from seawall.cli.follow import Status, condition_of, follow, message_of
+from seawall.cli.connection import add_connection
+from seawall.cli.follow import ChangingApi, Status, condition_of, follow, message_of
 from seawall.cli.ledger import table
 from seawall.domain.backup.bracket import is_name
 from seawall.domain.errors import Refused
@@ -35,14 +35,6 @@ COLUMNS = {
 """Heading → field of a row."""
 
 
-class Api(ReadingApi, Protocol):
-    """What is needed of the API server."""
-
-    def merge(self, path: str, patch: Mapping[str, Any]) -> None:
-        """Changes an object, at the resource version of the patch."""
-        ...
-
-
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The arguments of `seawall backup`."""
     verbs = parser.add_subparsers(dest="verb", required=True)
@@ -52,7 +44,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     for verb in (begin, end):
         verb.add_argument("name", help="of the restore point, and of its WALBackup")
     for verb in (begin, end, listed):
-        verb.add_argument("-n", "--namespace", default="default", help="its namespace")
+        add_connection(verb)
     begin.add_argument("--cluster", required=True, help="name of the WALCluster")
     begin.add_argument("--continues", help="name of a WALBackup whose chain goes on; default: a full backup")
     begin.add_argument("--timeout", default="1h", help="how long the snapshot may take")
@@ -61,7 +53,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     end.add_argument("--snapshot", required=True, help="what the snapshot is called: whoever restores needs it")
 
 
-def backup(arguments: argparse.Namespace, api: Api, pause: Callable[[], None]) -> Iterator[str]:
+def backup(arguments: argparse.Namespace, api: ChangingApi, pause: Callable[[], None]) -> Iterator[str]:
     """What is printed, piece by piece; `pause` passes the time between two looks at the backup.
 
     Raises:
@@ -79,7 +71,7 @@ def backup(arguments: argparse.Namespace, api: Api, pause: Callable[[], None]) -
             yield _list(api.get(where) or {})
 
 
-def _begin(arguments: argparse.Namespace, api: Api, where: str, pause: Callable[[], None]) -> Iterator[str]:
+def _begin(arguments: argparse.Namespace, api: ChangingApi, where: str, pause: Callable[[], None]) -> Iterator[str]:
     spec: dict[str, Any] = {
         "clusterRef": {"name": arguments.cluster},
         "bracket": {"name": arguments.name, "timeout": arguments.timeout},
@@ -99,7 +91,7 @@ def _begin(arguments: argparse.Namespace, api: Api, where: str, pause: Callable[
     )
 
 
-def _end(arguments: argparse.Namespace, api: Api, path: str, pause: Callable[[], None]) -> Iterator[str]:
+def _end(arguments: argparse.Namespace, api: ChangingApi, path: str, pause: Callable[[], None]) -> Iterator[str]:
     found = api.get(path)
     if found is None:
         raise Refused(f"there is no WALBackup {arguments.namespace}/{arguments.name}")
@@ -117,7 +109,7 @@ def _is_recorded(found: Mapping[str, Any], snapshot: str) -> bool:
     return bool(found["metadata"].get("annotations", {}).get(SNAPSHOT_ANNOTATION) == snapshot)
 
 
-def _record(found: Mapping[str, Any], arguments: argparse.Namespace, api: Api, path: str) -> None:
+def _record(found: Mapping[str, Any], arguments: argparse.Namespace, api: ChangingApi, path: str) -> None:
     status = found.get("status", {})
     if not _is_bracketed(status):
         raise Refused(f"WALBackup {arguments.name} holds no log for a snapshot now: {message_of(status)}")

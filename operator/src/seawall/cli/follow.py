@@ -23,6 +23,14 @@ class Api(Protocol):
         ...
 
 
+class ChangingApi(Api, Protocol):
+    """The same, where objects are changed, too."""
+
+    def merge(self, path: str, patch: Mapping[str, Any]) -> None:
+        """Changes an object, at the resource version of the patch."""
+        ...
+
+
 def follow(
     api: Api, path: str, noun: str, pause: Callable[[], None], is_there: Callable[[Status], bool]
 ) -> Generator[str, None, Status]:

@@ -1,41 +1,161 @@
-"""`seawall hold renew <walhold>`: says that the holder is alive, as one renews a Lease."""
+"""`seawall hold create|list|renew|release`: claims on records, as a person or a script places them.
+
+seawall hold create audit --cluster wal --topic wal_0=1500 --ttl 2h --reason "to be read on Monday"
+"""
 
 from __future__ import annotations
 
 import argparse
+from collections.abc import Callable, Iterator, Mapping
 from datetime import UTC, datetime
+from typing import Any
 
-from seawall.adapters.kube.api import KubeApi
 from seawall.adapters.kube.objects import path_of
-from seawall.api.meta import Key
-from seawall.api.v1alpha1.hold import WAL_HOLD, HoldState
+from seawall.api.duration import parse_duration
+from seawall.api.meta import GROUP, VERSION, Key
+from seawall.api.v1alpha1.hold import ALL_TOPICS, EARLIEST, WAL_HOLD, HoldState
+from seawall.cli.connection import add_connection
+from seawall.cli.follow import ChangingApi, Status, follow, message_of
+from seawall.cli.ledger import table
 from seawall.domain.errors import Refused
+from seawall.domain.times import CLI_POLL_SECONDS
+
+COLUMNS = {
+    "NAME": "name",
+    "CLUSTER": "cluster",
+    "STATE": "state",
+    "TOPICS": "topics",
+    "EXPIRES": "expires",
+    "LAG BYTES": "lag",
+    "REASON": "reason",
+}
+"""Heading → field of a row."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The arguments of `seawall hold`."""
     verbs = parser.add_subparsers(dest="verb", required=True)
-    renew = verbs.add_parser("renew", help="set spec.renewTime to now")
-    renew.add_argument("walhold", help="name of the WALHold")
-    renew.add_argument("-n", "--namespace", default="default", help="its namespace")
+    create = verbs.add_parser("create", help="place a hold, and wait until it is granted")
+    listed = verbs.add_parser("list", help="the holds of a namespace")
+    renew = verbs.add_parser("renew", help="say that the holder is alive: set spec.renewTime to now")
+    release = verbs.add_parser("release", help="let it go, and keep the object to be read")
+    for verb in (create, renew, release):
+        verb.add_argument("walhold", help="name of the WALHold")
+    for verb in (create, listed, renew, release):
+        add_connection(verb)
+    create.add_argument("--cluster", required=True, help="name of the WALCluster")
+    what = create.add_mutually_exclusive_group(required=True)
+    what.add_argument("-t", "--topic", action="append", metavar="TOPIC=OFFSET", help="the first offset that is needed")
+    what.add_argument("--all", action="store_true", help="all topics: nothing is deleted")
+    create.add_argument("--ttl", default="24h", help="when it expires unless it is renewed; default: 24h")
+    create.add_argument("--max-lag-bytes", help="beyond this it is given up, as in 10Gi; default: never")
+    create.add_argument("--max-lag-age", help="of the oldest record, beyond which it is given up; default: never")
+    create.add_argument("--reason", default="", help="who needs it and why")
+    create.add_argument("--timeout", default="60s", help="how long to wait until it is granted; 0s: not at all")
 
 
-def renew_hold(arguments: argparse.Namespace, api: KubeApi) -> str:
-    """Renews, at the version that was read; what is printed.
+def hold(arguments: argparse.Namespace, api: ChangingApi, pause: Callable[[], None]) -> Iterator[str]:
+    """What is printed, piece by piece; `pause` passes the time between two looks at the hold.
 
     Raises:
-        Refused: there is no such hold, or it is over.
-        Conflict: it changed meanwhile.
-        OutsideUnavailable: the API server did not answer: it may be renewed or not.
+        Refused: there is no such hold, it is over, it was not granted, or the person may not.
+        Conflict: it exists, or changed meanwhile.
+        OutsideUnavailable: the API server did not answer: it may be done or not.
     """
+    where = f"/apis/{GROUP}/{VERSION}/namespaces/{arguments.namespace}/{WAL_HOLD.plural}"
+    match arguments.verb:
+        case "create":
+            yield from _create(arguments, api, where, pause)
+        case "list":
+            yield _list(api.get(where) or {})
+        case "renew":
+            now = datetime.now(UTC).isoformat(timespec="seconds").replace("+00:00", "Z")
+            _change(arguments, api, {"renewTime": now})
+            yield f"walhold/{arguments.walhold} renewed at {now}"
+        case _:
+            _change(arguments, api, {"release": True})
+            yield f"walhold/{arguments.walhold} released"
+
+
+def _create(arguments: argparse.Namespace, api: ChangingApi, where: str, pause: Callable[[], None]) -> Iterator[str]:
+    given = {"maxLagBytes": arguments.max_lag_bytes, "maxLagAge": arguments.max_lag_age}
+    timeout = _seconds(arguments.timeout)
+    spec: dict[str, Any] = {
+        "clusterRef": {"name": arguments.cluster},
+        "topics": {ALL_TOPICS: EARLIEST} if arguments.all else dict(map(_topic, arguments.topic)),
+        "ttl": arguments.ttl,
+        "reason": arguments.reason,
+        **{name: value for name, value in given.items() if value is not None},
+    }
+    kind = {"apiVersion": f"{GROUP}/{VERSION}", "kind": WAL_HOLD.kind}
+    api.create(where, {**kind, "metadata": {"name": arguments.walhold}, "spec": spec})
+    yield f"walhold/{arguments.walhold} created"
+    if not timeout:
+        return
+    path = f"{where}/{arguments.walhold}"
+    status = yield from follow(api, path, "hold", _at_most(pause, timeout), _is_answered)
+    if status["state"] in {HoldState.LOST, HoldState.RELEASED}:
+        raise Refused(f"the hold is {status['state']}: {message_of(status)}")
+    yield f"{status['state']}: {message_of(status)}"
+
+
+def _seconds(text: str) -> float:
+    try:
+        return parse_duration(text).total_seconds()
+    except ValueError as error:
+        raise Refused(f"--timeout: {error}") from error
+
+
+def _at_most(pause: Callable[[], None], seconds: float) -> Callable[[], None]:
+    """A pause that ends the wait after so many seconds."""
+    left = [seconds]
+
+    def next_pause() -> None:
+        if left[0] <= 0:
+            message = "it counts already, and records may be gone all the same until it is granted"
+            raise Refused(f"it was not granted within {seconds:.0f} s: {message}")
+        left[0] -= CLI_POLL_SECONDS
+        pause()
+
+    return next_pause
+
+
+def _topic(text: str) -> tuple[str, int]:
+    name, _, offset = text.rpartition("=")
+    if not name or not offset.isascii() or not offset.isdigit():
+        raise Refused(f"{text!r} is no TOPIC=OFFSET, such as wal_0=1500")
+    return name, int(offset)
+
+
+def _is_answered(status: Status) -> bool:
+    return status.get("state") not in {None, HoldState.REQUESTED}
+
+
+def _change(arguments: argparse.Namespace, api: ChangingApi, spec: Mapping[str, Any]) -> None:
+    """Edits the spec, at the version that was read."""
     path = path_of(WAL_HOLD, Key(arguments.namespace, arguments.walhold))
-    hold = api.get(path)
-    if hold is None:
+    found = api.get(path)
+    if found is None:
         raise Refused(f"there is no WALHold {arguments.namespace}/{arguments.walhold}")
-    state = hold.get("status", {}).get("state")
+    state = found.get("status", {}).get("state")
     if state in {HoldState.LOST, HoldState.RELEASED}:
         raise Refused(f"the hold is {state}, which is final: place another one")
-    now = datetime.now(UTC).isoformat(timespec="seconds").replace("+00:00", "Z")
-    version = hold["metadata"]["resourceVersion"]
-    api.merge(path, {"metadata": {"resourceVersion": version}, "spec": {"renewTime": now}})
-    return f"walhold/{arguments.walhold} renewed at {now}"
+    api.merge(path, {"metadata": {"resourceVersion": found["metadata"]["resourceVersion"]}, "spec": spec})
+
+
+def _list(found: Mapping[str, Any]) -> str:
+    rows = [_row(each) for each in found.get("items", ())]
+    return table(sorted(rows, key=lambda row: str(row["name"])), COLUMNS) if rows else "There are no WALHolds."
+
+
+def _row(found: Mapping[str, Any]) -> dict[str, Any]:
+    spec, status = found["spec"], found.get("status", {})
+    return {
+        "name": found["metadata"]["name"],
+        "cluster": spec["clusterRef"]["name"],
+        "state": status.get("state"),
+        "topics": status.get("topics"),
+        "expires": status.get("expireTime"),
+        "lag": status.get("lagBytes"),
+        "reason": spec.get("reason") or None,
+    }

@@ -14,6 +14,8 @@ from typing import Any
 from urllib.parse import urlencode
 
 from seawall.api.meta import PAGE_KEY_ANNOTATION
+from seawall.api.v1alpha1.purge_template import matches_any
+from seawall.cli.connection import add_connection, add_operator
 from seawall.domain.errors import OutsideUnavailable, Refused
 
 HTTP_PORT = 8080
@@ -40,10 +42,10 @@ _SENTENCES = ("message", "remedy")
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The arguments of `seawall ledger`."""
     parser.add_argument("walcluster", help="name of the WALCluster")
-    parser.add_argument("-n", "--namespace", default="default", help="its namespace")
-    parser.add_argument("-t", "--topic", help="only this topic, with the reason in full")
+    add_connection(parser)
+    parser.add_argument("-t", "--topic", help="only these topics, a glob; one by its name: with the reason in full")
     parser.add_argument("-o", "--output", choices=("table", "json"), default="table")
-    parser.add_argument("--operator", default="seawall/seawall", help="namespace/name of the operator's Lease")
+    add_operator(parser)
 
 
 def show_ledger(arguments: argparse.Namespace, get: Get) -> str:
@@ -55,13 +57,13 @@ def show_ledger(arguments: argparse.Namespace, get: Get) -> str:
     """
     page = ask_operator(get, arguments, "ledger")
     lines: list[dict[str, Any]] = [
-        line for line in page["topics"] if arguments.topic is None or line["name"] == arguments.topic
+        line for line in page["topics"] if arguments.topic is None or matches_any(line["name"], [arguments.topic])
     ]
     if arguments.topic is not None and not lines:
         raise Refused(f"WALCluster {arguments.walcluster} has no topic {arguments.topic}")
     if arguments.output == "json":
         return json.dumps({**page, "topics": lines}, indent=2)
-    text = _explained(lines[0]) if arguments.topic is not None else table(lines, COLUMNS)
+    text = _explained(lines[0]) if [line["name"] for line in lines] == [arguments.topic] else table(lines, COLUMNS)
     return f"{text}\n\nas of {page['lookedAt']}"
 
 

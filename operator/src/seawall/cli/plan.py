@@ -10,6 +10,7 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
+from seawall.cli.connection import add_connection, add_operator
 from seawall.cli.ledger import Get, ask_operator, table
 
 COLUMNS = {"TOPIC": "topic", "PARTITION": "partition", "REPLICAS": "original", "WANTED": "wanted", "BYTES": "bytes"}
@@ -19,9 +20,9 @@ COLUMNS = {"TOPIC": "topic", "PARTITION": "partition", "REPLICAS": "original", "
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The arguments of `seawall plan`."""
     parser.add_argument("walcluster", help="name of the WALCluster")
-    parser.add_argument("-n", "--namespace", default="default", help="its namespace")
+    add_connection(parser)
     parser.add_argument("-o", "--output", choices=("table", "json"), default="table")
-    parser.add_argument("--operator", default="seawall/seawall", help="namespace/name of the operator's Lease")
+    add_operator(parser)
 
 
 def show_plan(arguments: argparse.Namespace, get: Get) -> str:

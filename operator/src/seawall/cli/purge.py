@@ -14,6 +14,7 @@ from typing import Any
 
 from seawall.api.meta import GROUP, VERSION
 from seawall.api.v1alpha1.purge import WAL_PURGE, Stage
+from seawall.cli.connection import add_connection, add_operator
 from seawall.cli.follow import Api, follow, message_of
 from seawall.cli.ledger import ask_operator, table
 from seawall.domain.errors import Refused
@@ -32,13 +33,13 @@ COLUMNS = {
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The arguments of `seawall purge`."""
     parser.add_argument("walcluster", help="name of the WALCluster")
-    parser.add_argument("-n", "--namespace", default="default", help="its namespace")
+    add_connection(parser)
     parser.add_argument("-t", "--topic", action="append", default=[], help="only these topics, a glob; may be repeated")
     either = parser.add_mutually_exclusive_group()
     either.add_argument("--dry-run", action="store_true", help="say what a run would do now, and make none")
     either.add_argument("--wait", action="store_true", help="say how the run goes, until it is over")
     parser.add_argument("-o", "--output", choices=("table", "json"), default="table", help="of a dry run")
-    parser.add_argument("--operator", default="seawall/seawall", help="namespace/name of the operator's Lease")
+    add_operator(parser)
 
 
 def purge(arguments: argparse.Namespace, api: Api, pause: Callable[[], None]) -> Iterator[str]:

@@ -8,7 +8,9 @@ from typing import Any
 from seawall.adapters.kube.api import KubeApi
 from seawall.adapters.kube.objects import KubeAdapter, path_of
 from seawall.api.meta import RESTORE_ANNOTATION, Key
-from seawall.api.v1alpha1.restore import WAL_RESTORE, RestoredTopic, RestorePlanStatus, RestoreStage, WALRestore
+from seawall.api.v1alpha1.restore import WAL_RESTORE, WALRestore
+from seawall.api.v1alpha1.restore_status import RestoredTopic, RestorePlanStatus, RestoreStage
+from seawall.cli.connection import add_connection
 from seawall.domain.errors import Refused
 
 
@@ -19,7 +21,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     approve = verbs.add_parser("approve", help="let the plan with this digest begin")
     for verb in (plan, approve):
         verb.add_argument("walrestore", help="name of the WALRestore")
-        verb.add_argument("-n", "--namespace", default="default", help="its namespace")
+        add_connection(verb)
     approve.add_argument("digest", help="of the plan, as `seawall restore plan` prints it")
 
 

@@ -20,6 +20,7 @@ from seawall.api.v1alpha1.policy import WALPurgePolicy
 from seawall.api.v1alpha1.purge import WALPurge
 from seawall.api.v1alpha1.restore import WALRestore
 from seawall.api.v1alpha1.verification import WALVerification
+from seawall.cli.connection import add_connection, add_operator
 from seawall.cli.ledger import Get, read_lease
 from seawall.cli.status_text import describe
 from seawall.domain.cluster_name import NamingT, of_cluster
@@ -32,9 +33,9 @@ from seawall.ports.kube import Kube
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The arguments of `seawall status`."""
     parser.add_argument("walcluster", help="name of the WALCluster")
-    parser.add_argument("-n", "--namespace", default="default", help="its namespace")
+    add_connection(parser)
     parser.add_argument("-o", "--output", choices=("text", "json"), default="text")
-    parser.add_argument("--operator", default="seawall/seawall", help="namespace/name of the operator's Lease")
+    add_operator(parser)
 
 
 def show_status(arguments: argparse.Namespace, kube: Kube, get: Get, now: datetime) -> str:

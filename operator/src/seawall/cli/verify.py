@@ -25,6 +25,7 @@ from seawall.api.v1alpha1.spark_job import OVER, JobStage
 from seawall.api.v1alpha1.verification import WAL_VERIFICATION
 from seawall.api.v1alpha1.verification_level import VerificationLevel
 from seawall.api.v1alpha1.verification_template import VerificationTemplate
+from seawall.cli.connection import add_connection
 from seawall.cli.follow import Api, follow, message_of
 from seawall.cli.local_verification import LocalVerification
 from seawall.domain.errors import Refused
@@ -36,7 +37,7 @@ from seawall.observe.opened_cluster import ClusterOpener
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The arguments of `seawall verify`."""
     parser.add_argument("walcluster", help="name of the WALCluster")
-    parser.add_argument("-n", "--namespace", default="default", help="its namespace")
+    add_connection(parser)
     parser.add_argument("-t", "--topic", action="append", default=[], help="only these topics, a glob; may be repeated")
     levels = [level.value for level in VerificationLevel]
     parser.add_argument("--level", choices=levels, help="how much is looked at; default: the schedule's, or Integrity")

@@ -11,8 +11,9 @@ from seawall.api.v1alpha1.backup_policy import WALBackupPolicy, WALBackupPolicyS
 from seawall.api.v1alpha1.hold import WALHold
 from seawall.api.v1alpha1.restore import WALRestore
 from seawall.controllers.controller import Controller
-from seawall.domain.backup.drills import CreateDrill, DrillAction, RemoveDrill, expected_drills
-from seawall.domain.backup.policy import BackupPolicyDecision, Observed, decide, expected_period
+from seawall.domain.backup.drills import CreateDrill, DrillAction, RemoveDrill, expected_drills, expects_drills
+from seawall.domain.backup.policy import BackupPolicyDecision, decide, expected_period, expects_backups
+from seawall.domain.backup.policy_case import Observed
 from seawall.domain.backup.runs import CreateBackup, HoldForNext, PolicyAction, RemoveBackup
 from seawall.domain.conditions import find_condition
 from seawall.domain.spark_job.actions import ReleaseHold
@@ -42,7 +43,8 @@ class WALBackupPolicyController(
         """Reads the WALCluster, backups and holds."""
         now, last, namespace = self.clock.now(), obj.status.last, obj.metadata.namespace
         since = obj.metadata.creation_timestamp if last is None else last.time
-        self.meter.measure_backup_policy(obj.metadata.key, since, expected_period(obj, now), obj.status.lag_bytes)
+        expected = since if expects_backups(obj) else None
+        self.meter.measure_backup_policy(obj.metadata.key, expected, expected_period(obj, now), obj.status.lag_bytes)
         self._measure_drills(obj)
         return Observed(
             now,
@@ -54,10 +56,10 @@ class WALBackupPolicyController(
 
     def _measure_drills(self, obj: WALBackupPolicy) -> None:
         drill = obj.status.drill
-        period = None if drill is None else expected_drills(obj, self.clock.now())
         at = find_condition(obj.status.conditions, ConditionType.DRILL_PASSED)
         passed = None if at is None else at.status == "True"
-        since = None if drill is None else drill.last_passed_time or drill.since
+        since = drill.last_passed_time or drill.since if drill is not None and expects_drills(obj) else None
+        period = expected_drills(obj, self.clock.now())
         self.meter.measure_drills(obj.metadata.key, since, period, passed=passed)
 
     def decide(self, obj: WALBackupPolicy, observed: Observed) -> BackupPolicyDecision:

@@ -168,7 +168,7 @@ def _read(reassigner: PartitionReassigner) -> BrokerObservation:
 def _sizes(reassigner: PartitionReassigner) -> Sizes | None:
     try:
         return reassigner.sizes()
-    except OutsideUnavailable:
+    except (OutsideUnavailable, Refused):  # a managed Kafka need not tell of its disks
         return None
 
 
@@ -187,3 +187,5 @@ def _quorum(reassigner: PartitionReassigner) -> Quorum | str:
         return reassigner.quorum()
     except OutsideUnavailable:
         return "Kafka's controllers have no leader, or do not answer"
+    except Refused as refused:  # nor of its controllers
+        return str(refused)

@@ -34,6 +34,7 @@ from seawall.domain.step import Event
 from seawall.domain.topics.actions import CreateTopics, DeleteTopics, GuardRetention, RepairConfigs
 from seawall.domain.topics.pool import Pool, TopicState, observe_pool, wal_topics
 from seawall.observe.connections import required_kafka, resolve_kafka
+from seawall.observe.greptimedb_cluster import read_cluster
 from seawall.observe.sharing import observe_sharing
 from seawall.ports import Clock, KafkaAdmin, KafkaClusters, KafkaLogs, Kube, Ledgers, TopicMeter
 
@@ -72,7 +73,14 @@ class WALClusterController(Controller[WALCluster, Observed, WALClusterStatus, Cl
             return Observed(now, namespace_terminating=True)
         data_plane, ledger = self.ledgers.latest_database(obj), self.ledgers.latest(obj.metadata.key)
         try:
-            found = replace(self._observe(obj, obj.spec, now), data_plane=data_plane, ledger=ledger, server=time.server)
+            named = read_cluster(self.kube, obj)
+            found = replace(
+                self._observe(obj, obj.spec, now),
+                data_plane=data_plane,
+                ledger=ledger,
+                server=time.server,
+                greptimedb_cluster=named,
+            )
             if not deleted or not isinstance(found.kafka, KafkaView):
                 return found
             return replace(found, needs=self.deletion.needs(obj, found.kafka, self._logs(obj)))

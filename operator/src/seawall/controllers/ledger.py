@@ -181,6 +181,7 @@ def _addresses(cluster: WALCluster) -> object:
         database.tls,
         database.auth,
         database.metadata_store,
+        database.datanode_http_port,
     )
 
 

@@ -13,7 +13,7 @@ from seawall.controllers.controller import Controller
 from seawall.domain.ledger.observation import Unavailable
 from seawall.domain.ledger.page import LedgerPage
 from seawall.domain.policy.decide import PolicyDecision, decide
-from seawall.domain.policy.plan import Observed, expected_period
+from seawall.domain.policy.plan import Observed, expected_period, expects_runs
 from seawall.domain.policy.runs import CreateRun, DeleteRun, PolicyAction
 from seawall.domain.step import Event
 from seawall.observe.opened_cluster import named_cluster
@@ -42,7 +42,8 @@ class WALPurgePolicyController(Controller[WALPurgePolicy, Observed, WALPurgePoli
         policies = self.kube.list(WALPurgePolicy, obj.metadata.namespace).items
         ledger, now = self._latest(obj), self.clock.now()
         last_success = obj.status.last_successful_time or obj.metadata.creation_timestamp
-        self.meter.measure_policy(obj.metadata.key, last_success, expected_period(obj, now))
+        expected = last_success if expects_runs(obj) else None
+        self.meter.measure_policy(obj.metadata.key, expected, expected_period(obj, now))
         topics = self._topics(obj)
         return Observed(
             now, runs, has_cluster=topics is not None, policies=policies, topics=topics or (), ledger=ledger

@@ -19,6 +19,7 @@ from seawall.controllers.permission import (
 )
 from seawall.controllers.targets import write_targets
 from seawall.domain.errors import Conflict, OutsideUnavailable, SeawallError
+from seawall.domain.events import EventReason
 from seawall.domain.frozen_targets import Written
 from seawall.domain.kafka_log import DeleteRefused, DeleteUnknown, DescribedTopic
 from seawall.domain.ledger.actions import ClaimDatabase
@@ -31,6 +32,7 @@ from seawall.domain.purge.actions import (
     PurgeAction,
     WriteIntents,
     WriteTargets,
+    refused_deletes,
 )
 from seawall.domain.purge.decide import decide
 from seawall.domain.purge.stages import PurgeDecision
@@ -56,7 +58,7 @@ class _Known:
     uid: str
     asked_at: dict[int, int] = field(default_factory=dict)
     written: Written | None = None
-    refused: dict[str, str] = field(default_factory=dict)
+    refused: dict[str, DeleteRefused] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,7 +154,7 @@ class WALPurgeController(Controller[WALPurge, Observed, WALPurgeStatus, PurgeAct
             return action.event()
         region, failure = next(iter(failures.items()))
         count = f"{len(failures)} of {len(action.region_ids)} regions were not flushed"
-        return Event(EventType.WARNING, "FlushFailed", f"{count}; region {region}: {failure.message}")
+        return Event(EventType.WARNING, EventReason.FLUSH_FAILED, f"{count}; region {region}: {failure.message}")
 
     def _announce(self, obj: WALPurge, action: Announce) -> None:
         """Moves the markers; one that changed since it was read is left for the next look."""
@@ -170,9 +172,9 @@ class WALPurgeController(Controller[WALPurge, Observed, WALPurgeStatus, PurgeAct
         before = _of_same_logs(opened, action)
         self._still_may(obj, action.cluster)
         outcomes = opened.logs.delete_records(before, action.topic_ids)
-        refused = {topic: out.message for topic, out in outcomes.items() if isinstance(out, DeleteRefused)}
+        refused = {topic: out for topic, out in outcomes.items() if isinstance(out, DeleteRefused)}
         if refused:
-            raise DeletesRefused(refused)
+            raise refused_deletes(refused)
         unknown = [out.message for out in outcomes.values() if isinstance(out, DeleteUnknown)]
         if unknown:
             raise OutsideUnavailable(unknown[0])

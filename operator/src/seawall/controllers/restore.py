@@ -9,7 +9,8 @@ from typing import ClassVar, assert_never
 from seawall.api.meta import SCRATCH_FINALIZER, InvalidSpec, Key
 from seawall.api.v1alpha1.backup import WALBackup
 from seawall.api.v1alpha1.cluster import WALCluster, WALClusterSpec
-from seawall.api.v1alpha1.restore import RestoreStage, WALRestore, WALRestoreSpec, WALRestoreStatus
+from seawall.api.v1alpha1.restore import WALRestore, WALRestoreSpec
+from seawall.api.v1alpha1.restore_status import RestoreStage, WALRestoreStatus
 from seawall.controllers.controller import Controller
 from seawall.controllers.job_secrets import require_secrets
 from seawall.controllers.permission import require_unmanaged
@@ -38,6 +39,7 @@ from seawall.domain.restore.database import (
     judge_memory,
     judge_pods,
     judge_reports,
+    judge_sets,
     newest_of,
 )
 from seawall.domain.restore.decide import decide
@@ -45,6 +47,7 @@ from seawall.domain.restore.others import find_other
 from seawall.domain.spark_job.actions import FreezeRequest, RemoveApplication, RemoveItself, Submit, attempt_key
 from seawall.domain.step import Event
 from seawall.observe.connections import kafka_of, required_kafka
+from seawall.observe.greptimedb_cluster import named_sets
 from seawall.observe.ledger import LedgerObserver
 from seawall.observe.opened_cluster import Blocked, named_cluster, own_pool, pinned_view
 from seawall.observe.records import read_records
@@ -186,13 +189,17 @@ class WALRestoreController(Controller[WALRestore, Observed, WALRestoreStatus, Re
         )
 
     def _database(self, cluster: WALCluster, spec: WALClusterSpec, asked: WALRestoreSpec) -> DatabaseNow:
-        declared = None if spec.data_plane is None else spec.data_plane.datanodes
-        if declared is None:
+        if spec.data_plane is None or not spec.data_plane.names_datanodes:
             return PODS_NEEDED if asked.goes_back else judge(None, self._by_reports(cluster, asked))
-        key = Key(cluster.metadata.namespace, declared.stateful_set_ref.name)
-        found = self.datanodes.get(key)
-        pods = judge_pods(key.name, found, () if found is None else self.datanodes.pods(found))
+        named = named_sets(self.observer.clusters.kube, cluster)
+        if isinstance(named, str):
+            return DatabaseNow(None, f"whether the database runs is not known: {named}")
+        pods = judge_sets(self._pods_of(each.key) for each in named)
         return judge(pods, self._by_reports(cluster, asked) if pods.runs is False else None)
+
+    def _pods_of(self, key: Key) -> DatabaseNow:
+        found = self.datanodes.get(key)
+        return judge_pods(key.name, found, () if found is None else self.datanodes.pods(found))
 
     def _by_reports(self, cluster: WALCluster, asked: WALRestoreSpec) -> DatabaseNow | None:
         """None: nobody answers. Who is not let in, or has no Secret to ask with, does not know that."""

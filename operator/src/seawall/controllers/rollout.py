@@ -11,6 +11,7 @@ from seawall.api.v1alpha1.cluster import WALCluster, WALClusterStatus
 from seawall.api.v1alpha1.rollout import RestartStatus
 from seawall.controllers.controller import Controller
 from seawall.domain.errors import Conflict, SeawallError
+from seawall.domain.events import EventReason
 from seawall.domain.rollout.actions import (
     AddFinalizer,
     Evict,
@@ -28,7 +29,8 @@ from seawall.domain.rollout.observed import Observed
 from seawall.domain.rollout.workload import BudgetForbids, Evicted, NotThere
 from seawall.domain.step import Event, EventType
 from seawall.domain.times import ROLLOUT_ASKED_MS, ROLLOUT_SETTLES_MS
-from seawall.observe.datanodes import DatanodeObserver, declared_datanodes
+from seawall.observe.datanodes import DatanodeObserver
+from seawall.observe.greptimedb_cluster import NamedSet
 from seawall.ports import Datanodes, Kube, RestartMeter, Stopwatch
 
 
@@ -67,7 +69,7 @@ class RestartController(Controller[WALCluster, Observed, WALClusterStatus, Resta
     def observe(self, obj: WALCluster) -> Observed:
         """Looks, and measures how the datanodes are."""
         found, restart = self._with_memory(obj, self.observer.observe(obj)), obj.status.restart or RestartStatus()
-        if found.facts.statefulset is None:
+        if not found.facts.statefulsets:
             self.meter.forget_restart(obj.metadata.key)
         else:
             self.meter.measure_restart(obj.metadata.key, count_datanodes(restart, found), restart.stage)
@@ -120,7 +122,7 @@ class RestartController(Controller[WALCluster, Observed, WALClusterStatus, Resta
             return action.event()
         region, failure = next(iter(failures.items()))
         count = f"{len(failures)} of {len(action.regions)} regions were not flushed"
-        return Event(EventType.WARNING, "FlushFailed", f"{count}; region {region}: {failure.message}")
+        return Event(EventType.WARNING, EventReason.FLUSH_FAILED, f"{count}; region {region}: {failure.message}")
 
     def _evict(self, obj: WALCluster, action: Evict) -> None:
         self._require_unchanged(obj)
@@ -138,6 +140,7 @@ class RestartController(Controller[WALCluster, Observed, WALClusterStatus, Resta
         self._require_unchanged(obj)
         if action.partition < action.statefulset.partition:
             self._require_alone(obj, f"{action.statefulset.key.name}-{_number(action)}")
+            self._require_gate(obj, action)
         self.datanodes.set_partition(action.statefulset, action.partition)
 
     def _require_unchanged(self, obj: WALCluster) -> None:
@@ -148,15 +151,30 @@ class RestartController(Controller[WALCluster, Observed, WALClusterStatus, Resta
 
     def _require_alone(self, obj: WALCluster, name: str) -> None:
         """Between the look and the eviction another pod may have gone: two must never be down."""
-        declared = declared_datanodes(obj.spec)
-        key = Key(obj.metadata.namespace, "" if declared is None else declared.stateful_set_ref.name)
-        statefulset = None if declared is None else self.datanodes.get(key)
-        if statefulset is None:
-            raise Conflict(f"StatefulSet {key} is gone")
-        pods = self.datanodes.pods(statefulset)
-        down = {pod.name for pod in pods if not pod.ready or pod.is_terminating} | {*statefulset.missing(pods)}
+        down: set[str] = set()
+        for each in self._named_sets(obj):
+            statefulset = self.datanodes.get(each.key)
+            if statefulset is None:
+                raise Conflict(f"StatefulSet {each.key} is gone")
+            pods = self.datanodes.pods(statefulset)
+            down |= {pod.name for pod in pods if not pod.ready or pod.is_terminating} | {*statefulset.missing(pods)}
         if down - {name}:
             raise Conflict(f"pod {min(down - {name})} is down now, too")
+
+    def _require_gate(self, obj: WALCluster, action: SetPartition) -> None:
+        """Of a GreptimeDBCluster: it must still keep all pods back, or its operator is about to restart them itself."""
+        declared = action.statefulset.declared_partition
+        if declared is None:
+            return
+        found = {each.key: each.declared_partition for each in self._named_sets(obj)}
+        if found.get(action.statefulset.key) != declared:
+            raise Conflict(f"the partition that is declared for StatefulSet {action.statefulset.key} changed")
+
+    def _named_sets(self, obj: WALCluster) -> tuple[NamedSet, ...]:
+        found = self.observer.named_sets(obj)
+        if isinstance(found, str) or not found:
+            raise Conflict(f"who the datanodes are is not known: {found or 'none are named'}")
+        return found
 
     def _remember(self, obj: WALCluster) -> _Known:
         with self._lock:

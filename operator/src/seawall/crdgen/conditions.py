@@ -11,10 +11,10 @@ import ast
 import importlib
 import inspect
 import re
-from collections.abc import Sequence
 from enum import StrEnum
 from itertools import pairwise
 
+from seawall.crdgen.markdown import PageError, markdown
 from seawall.domain.text import Explained
 
 CONDITIONS = "docs/conditions.md"
@@ -26,12 +26,6 @@ STATES = ("Ready", "Reconciling", "Stalled", "Not ready", "True", "False", "Unkn
 _BLOCK = re.compile(rf"({BEGIN.pattern})(?:(?!<!--).)*(?=<!-- end -->)", re.DOTALL)
 _ONE = f"(?:{'|'.join(STATES)})"
 _STATED = re.compile(rf"({_ONE}(?: or {_ONE})*)\. (.+)")
-_CODE = re.compile(r"(`[^`]*`)")
-_PAGE = re.compile(r"docs/([\w-]+\.md)(#[\w-]+)?")
-
-
-class PageError(ValueError):
-    """A table cannot be written."""
 
 
 def with_tables(page: str) -> str:
@@ -54,17 +48,17 @@ def table(reasons: type[StrEnum]) -> str:
     """
     if issubclass(reasons, Explained):
         rows = [(f"`{each.value}`", each.sentence, each.remedy) for each in reasons]
-        return _markdown(("reason", "what it means", "what to do"), rows)
+        return markdown(("reason", "what it means", "what to do"), rows)
     texts = docstrings(reasons)
     if missing := [name for name in reasons.__members__ if not texts.get(name)]:
         raise PageError(f"{reasons.__module__}.{reasons.__name__}: no docstring of {', '.join(missing)}")
     stated = {name: split(texts[name]) for name in reasons.__members__}
     rows = [(f"`{reasons[name].value}`", *both) for name, both in stated.items()]
     if any(state for state, _ in stated.values()):
-        return _markdown(("reason", "state", "what it means and what to do"), rows)
+        return markdown(("reason", "state", "what it means and what to do"), rows)
     is_of_api = reasons.__module__.startswith("seawall.api.")
     head = ("value", "what it means") if is_of_api else ("reason", "what it means and what to do")
-    return _markdown(head, [(value, text) for value, _, text in rows])
+    return markdown(head, [(value, text) for value, _, text in rows])
 
 
 def docstrings(reasons: type[StrEnum]) -> dict[str, str]:
@@ -90,18 +84,3 @@ def _find(path: str) -> type[StrEnum]:
     if not (isinstance(found, type) and issubclass(found, StrEnum)):
         raise PageError(f"{CONDITIONS}: {path} is no StrEnum")
     return found
-
-
-def _markdown(head: tuple[str, ...], rows: Sequence[tuple[str, ...]]) -> str:
-    cells = [head, ("---",) * len(head), *(tuple(map(_cell, row)) for row in rows)]
-    return "".join(f"| {' | '.join(row)} |\n" for row in cells)
-
-
-def _cell(text: str) -> str:
-    """What Markdown would take for something else is escaped, and pages are linked."""
-    parts = _CODE.split(text.replace("|", "\\|"))
-    return "".join(part if part.startswith("`") else _prose(part) for part in parts)
-
-
-def _prose(text: str) -> str:
-    return _PAGE.sub(r"[\1](\1\2)", text.replace("<", "&lt;"))

@@ -19,7 +19,7 @@ from typing import Any, Generic, Self, TypeVar
 from seawall.api.meta import Condition, ConditionType, StatusModel
 from seawall.api.resource import Resource
 from seawall.domain.conditions import Outlook, Verdict, find_condition
-from seawall.domain.errors import Refused, SeawallError
+from seawall.domain.errors import NotSupported, Refused, SeawallError
 from seawall.domain.step import Act, Event, EventType, Record, Step, Wait
 from seawall.domain.times import REFUSED_SECONDS, UNANSWERED_SECONDS
 
@@ -28,13 +28,17 @@ class ChangeReason(StrEnum):
     """Why an object is as it is while an action of Seawall fails; each member says its state, and what ends it."""
 
     REFUSED = "ChangeRefused"
-    """Stalled. Kafka, the API server or the database said no (a right, a quota, a policy); it is tried again after
-    30 s. Do what the message says, which is its sentence."""
+    """Stalled. Kafka, the API server or the database said no (a right in Kubernetes, a quota, a value); it is
+    tried again after 30 s. Do what the message says, which is its sentence."""
+    NOT_SUPPORTED = "NotSupportedByKafka"
+    """Stalled. Kafka does not let our user do this, or a managed Kafka does not offer it; all other work goes on, and
+    this is tried again after 30 s. Give the right (docs/kafka-acls.md), or leave that work to whoever runs this Kafka
+    (docs/managed-kafka.md)."""
     UNANSWERED = "ChangeUnanswered"
     """Reconciling. It did not answer; it is tried again after 5 s. If that lasts, find out why it is silent."""
 
 
-REFUSED, UNANSWERED = ChangeReason
+REFUSED, NOT_SUPPORTED, UNANSWERED = ChangeReason
 FAILURES = frozenset(ChangeReason)
 TELLING = 200
 """Characters of a sentence by which it is known again: conditions and events cut long ones."""
@@ -44,20 +48,29 @@ TELLING = 200
 class Failure:
     """What the outside answered to the actions of this tick.
 
-    `final` means that it said no; otherwise it did not answer and the same may work later.
+    `final` means that it said no; otherwise it did not answer and the same may work later. `unsupported` means that it
+    is Kafka, which does not do such a thing for us.
     """
 
     message: str
     final: bool
+    unsupported: bool = False
 
     @classmethod
     def of(cls, error: SeawallError) -> Self:
         """The failure that an error tells of."""
-        return cls(str(error), final=isinstance(error, Refused))
+        return cls(str(error), final=isinstance(error, Refused), unsupported=isinstance(error, NotSupported))
+
+    @classmethod
+    def with_reason(cls, reason: str, message: str) -> Self:
+        """The failure that a condition shows with one of FAILURES."""
+        return cls(message, final=reason != UNANSWERED, unsupported=reason == NOT_SUPPORTED)
 
     @property
     def reason(self) -> str:
         """The reason of conditions and events."""
+        if self.unsupported:
+            return NOT_SUPPORTED
         return REFUSED if self.final else UNANSWERED
 
     @property
@@ -90,7 +103,7 @@ def standing_failure(
     was = find_condition(conditions, kind)
     if was is None or was.observed_generation != generation or was.reason not in FAILURES:
         return None
-    return Failure(was.message, final=was.reason == REFUSED)
+    return Failure.with_reason(was.reason, was.message)
 
 
 ActionT = TypeVar("ActionT")

@@ -19,5 +19,9 @@ class Forbidden(Refused):
     """The operator has no right to do this: its Role lacks it."""
 
 
+class NotSupported(Refused):
+    """Kafka does not do this for us at all: our user has no right to it, or the service does not offer it."""
+
+
 class Conflict(SeawallError):  # noqa: N818 - named for what happened
     """The object changed since it was read: read again."""

@@ -176,6 +176,8 @@ class DeleteRefused:
     """Nothing was deleted, and why in one sentence."""
 
     message: str
+    unsupported: bool = False
+    """Whether Kafka deletes no records at all for us: a right, a policy, or an API that it has not."""
 
 
 @dataclass(frozen=True, slots=True)

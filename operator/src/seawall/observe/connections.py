@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from seawall.api.meta import InvalidSpec, Key
 from seawall.api.v1alpha1.cluster import WALCluster
-from seawall.api.v1alpha1.data_plane import FrontendAuth, GreptimeDB, GreptimeTLS
+from seawall.api.v1alpha1.data_plane import FrontendAuth, GreptimeTLS
 from seawall.api.v1alpha1.kafka_access import ExternalKafka, KafkaSASL
 from seawall.api.v1alpha1.metadata_store import Etcd, EtcdAuth, EtcdTLS, MetadataStore, PostgreSQL
 from seawall.api.v1alpha1.secret_refs import ClientCertSecretRef, CredentialsSecretRef, SecretKeyRef
@@ -21,6 +21,7 @@ from seawall.domain.dataplane.connection import (
     PostgresConnection,
     User,
 )
+from seawall.domain.dataplane.greptimedb_cluster import Database
 from seawall.domain.dataplane.wal_settings import WALSettings
 from seawall.domain.errors import Forbidden, OutsideUnavailable, Refused
 from seawall.domain.kafka import KafkaConnection, NoKafka, Unreachable
@@ -131,7 +132,7 @@ def resolve_kafka(kafka: ExternalKafka, read_secret: ReadSecret) -> KafkaConnect
     )
 
 
-def resolve_data_plane(greptimedb: GreptimeDB, read_secret: ReadSecret) -> DataPlaneConnection | NoDataPlane:
+def resolve_data_plane(greptimedb: Database, read_secret: ReadSecret) -> DataPlaneConnection | NoDataPlane:
     """The connection to the data plane, or what is wrong with a Secret."""
     texts = SecretTexts(read_secret)
     try:
@@ -141,7 +142,7 @@ def resolve_data_plane(greptimedb: GreptimeDB, read_secret: ReadSecret) -> DataP
     except SecretProblem as problem:
         why = NotReached.SECRET_FORBIDDEN if problem.is_forbidden else NotReached.SECRET_MISSING
         return NoDataPlane(why, str(problem))
-    return DataPlaneConnection(greptimedb.metasrv, greptimedb.frontend, store, tls, user)
+    return DataPlaneConnection(greptimedb.metasrv, greptimedb.frontend, store, tls, user, greptimedb.datanode_http_port)
 
 
 def required_metasrv_tls(kube: Kube, cluster: WALCluster) -> ClientTLS:
@@ -202,7 +203,7 @@ def _host_and_port(address: str) -> tuple[str, int]:
     return host, int(port)
 
 
-def prunes(greptimedb: GreptimeDB, running: str | None, wal: WALSettings | None) -> mode.GreptimeDB:
+def prunes(greptimedb: Database, running: str | None, wal: WALSettings | None) -> mode.GreptimeDB:
     """Who moves the marker, as the spec says; and what runs: the oldest version, and `[wal]`, as far as known."""
     return mode.GreptimeDB(
         version=greptimedb.version,

@@ -6,6 +6,7 @@ import logging
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from functools import partial
 from typing import TypeVar, cast
 
 from seawall.api.v1alpha1.cluster import WALCluster
@@ -15,8 +16,8 @@ from seawall.domain.dataplane.connection import NoDataPlane, NotReached, PartRef
 from seawall.domain.dataplane.identity import Node, find_contradiction, weakest_version
 from seawall.domain.dataplane.metadata import MetadataSnapshot, StoreHead
 from seawall.domain.dataplane.reports import DatanodeReport
-from seawall.domain.dataplane.view import DataPlaneView, view_data_plane
-from seawall.domain.dataplane.wal_settings import WALSettings
+from seawall.domain.dataplane.view import DataPlaneView, RunningWAL, reporting, view_data_plane
+from seawall.domain.dataplane.wal_settings import DatanodeSettings, WALSettings
 from seawall.domain.ledger.intents import FenceRecord
 from seawall.domain.ledger.mode import PruneMode, prune_mode_of
 from seawall.domain.ledger.observation import UnavailableReason
@@ -67,6 +68,12 @@ class DatabaseAnswers:
         """The same; a metasrv that does not say is no obstacle to all else, but nothing is deleted or granted then."""
         return _heard(self.wal_settings, [])
 
+    def datanode_settings(self, now: datetime) -> Mapping[int, DatanodeSettings]:
+        """What datanodes run with, of those that report and say so; nothing is decided by it."""
+        living = reporting(self.reports(), now)
+        ask = partial(self._parts.data_plane.datanode_settings, living)
+        return _heard(lambda: self._ask("datanodes' settings", ask), []) or {}
+
     def snapshot(self) -> MetadataSnapshot:
         """The metadata at one revision.
 
@@ -91,7 +98,7 @@ class DatabaseAnswers:
         nodes = _heard(self.nodes, troubles)
         if reports is None or snapshot is None or nodes is None:
             return NoDataPlane(troubles[0].why, "; ".join(map(str, troubles)))
-        wal = self.wal_settings_or_none()
+        wal = RunningWAL(self.wal_settings_or_none(), self.datanode_settings(now))
         found = _answer("view", lambda: _view(reports, snapshot, nodes, wal, now))
         return NoDataPlane(found.why, str(found)) if isinstance(found, (PartUnavailable, PartRefused)) else found
 
@@ -100,7 +107,7 @@ def _view(
     reports: Sequence[DatanodeReport],
     snapshot: MetadataSnapshot,
     nodes: Sequence[Node],
-    wal: WALSettings | None,
+    wal: RunningWAL,
     now: datetime,
 ) -> DataPlaneView | NoDataPlane:
     contradiction = find_contradiction(reports, snapshot, nodes)

@@ -6,13 +6,13 @@ from dataclasses import dataclass, field, replace
 
 from seawall.api.meta import InvalidSpec, Key
 from seawall.api.v1alpha1.cluster import WALCluster, WALClusterSpec
-from seawall.api.v1alpha1.data_plane import Datanodes as DeclaredDatanodes
 from seawall.api.v1alpha1.purge import WALPurge
 from seawall.api.v1alpha1.rollout import Maintenance, RestartStatus
 from seawall.api.v1alpha1.verification import WALVerification
 from seawall.domain.clocks import TrustedTime
 from seawall.domain.cluster_name import of_cluster
 from seawall.domain.dataplane.connection import PartRefused, PartUnavailable
+from seawall.domain.dataplane.greptimedb_cluster import Database
 from seawall.domain.errors import Conflict, OutsideUnavailable, Refused
 from seawall.domain.kafka import NoKafka
 from seawall.domain.kubernetes import ConfigMap
@@ -22,9 +22,10 @@ from seawall.domain.rollout.gather import Beside, ObservedKafka, find_older_owne
 from seawall.domain.rollout.maintenance import Answers, address_of, why_other_database, with_witnesses
 from seawall.domain.rollout.observed import Observed
 from seawall.domain.rollout.scans import suspicious_topics, with_scanned
-from seawall.domain.rollout.workload import StatefulSet
+from seawall.domain.rollout.workload import Pod, StatefulSet
 from seawall.observe.connections import required_metasrv_tls
 from seawall.observe.database import DatabaseAnswers, read_database
+from seawall.observe.greptimedb_cluster import NamedSet, find_database, named_sets
 from seawall.observe.ledger import LedgerObserver
 from seawall.observe.opened_cluster import Blocked, OpenedCluster
 from seawall.observe.partitions import PartitionObserver
@@ -102,8 +103,8 @@ class DatanodeObserver:
 
     def observe(self, obj: WALCluster) -> Observed:
         """Everything anew. Where nothing is to be restarted any more, only whether the database is in maintenance."""
-        spec, declared, facts = obj.spec, declared_datanodes(obj.spec), self._no_facts(obj)
-        if isinstance(spec, InvalidSpec) or declared is None or obj.metadata.deletion_timestamp is not None:
+        spec, facts = obj.spec, self._no_facts(obj)
+        if isinstance(spec, InvalidSpec) or not names_datanodes(spec) or obj.metadata.deletion_timestamp is not None:
             return self._observe_maintenance(obj, facts)
         facts = self._with_answer(facts, obj)
         observation = self.ledgers.observe(obj)
@@ -113,11 +114,9 @@ class DatanodeObserver:
         facts = with_people(facts, self.clock.trusted(), obj, spec, self._config_map(obj, spec))
         ahead = find_older_owner(obj, self.kube.list(WALCluster, obj.metadata.namespace).items)
         if ahead is not None:
-            name = declared.stateful_set_ref.name
-            return Observed(
-                replace(facts, statefulset_problem=f"the older WALCluster {ahead} names StatefulSet {name}")
-            )
-        facts = self._with_pods(facts, Key(obj.metadata.namespace, declared.stateful_set_ref.name))
+            problem = f"the older WALCluster {ahead} names {described_datanodes(spec)}"
+            return Observed(replace(facts, statefulset_problem=problem))
+        facts = self._with_pods(facts, obj)
         facts = with_ledger(facts, obj, observation, kafka, beside)
         return Observed(
             facts if isinstance(observation, Unavailable) else self._with_scans(facts, obj, observation, opened)
@@ -140,7 +139,7 @@ class DatanodeObserver:
 
     def _observe_maintenance(self, obj: WALCluster, facts: Facts) -> Observed:
         has_lease = obj.status.restart is not None and obj.status.restart.maintenance is not None
-        is_declared = None if isinstance(obj.spec, InvalidSpec) else declared_datanodes(obj.spec) is not None
+        is_declared = None if isinstance(obj.spec, InvalidSpec) else names_datanodes(obj.spec)
         if not has_lease:
             return Observed(facts, is_declared=is_declared)
         is_terminating = self.kube.is_terminating(obj.metadata.namespace)
@@ -150,7 +149,12 @@ class DatanodeObserver:
 
     def _no_facts(self, obj: WALCluster) -> Facts:
         database = None if obj.status.data_plane is None else obj.status.data_plane.identity
-        return Facts(self.clock.trusted().shared, None, metasrv=_declared_metasrv(obj.spec), database=database)
+        return Facts(self.clock.trusted().shared, metasrv=self._metasrv(obj), database=database)
+
+    def _metasrv(self, obj: WALCluster) -> str | None:
+        """As it is written into the status and compared with it; None: the spec names none, or leads to none."""
+        found = find_database(self.kube, obj)
+        return found.metasrv.rstrip("/") if isinstance(found, Database) else None
 
     def _with_answer(self, facts: Facts, obj: WALCluster) -> Facts:
         """What whoever answers says where the status remembers maintenance, or else at the spec's address."""
@@ -201,14 +205,30 @@ class DatanodeObserver:
             raise OutsideUnavailable(opened.message)
         return opened
 
-    def _with_pods(self, facts: Facts, key: Key) -> Facts:
+    def _with_pods(self, facts: Facts, obj: WALCluster) -> Facts:
         """That the API server refuses is for people to mend; that it does not answer ends the tick."""
-        try:
-            found: StatefulSet | None = self.datanodes.get(key)
-            pods = () if found is None else self.datanodes.pods(found)
-        except Refused as refused:
-            return replace(facts, statefulset_problem=f"StatefulSet {key.name} and its pods cannot be read: {refused}")
-        return replace(facts, statefulset=found, pods=pods)
+        named = self.named_sets(obj)
+        if isinstance(named, str):
+            return replace(facts, statefulset_problem=named)
+        found: list[StatefulSet] = []
+        pods: list[Pod] = []
+        for each in named:
+            try:
+                statefulset = self.datanodes.get(each.key)
+                mine = () if statefulset is None else self.datanodes.pods(statefulset)
+            except Refused as refused:
+                what = f"StatefulSet {each.key.name} and its pods cannot be read: {refused}"
+                return replace(facts, statefulset_problem=what)
+            if statefulset is None:
+                missing = f"there is no StatefulSet {each.key.name}, which GreptimeDBCluster {each.cluster} should have"
+                return facts if each.cluster is None else replace(facts, statefulset_problem=missing)
+            found.append(each.gate(statefulset))
+            pods.extend(mine)
+        return replace(facts, statefulsets=tuple(found), pods=tuple(pods))
+
+    def named_sets(self, obj: WALCluster) -> tuple[NamedSet, ...] | str:
+        """The StatefulSets of the datanodes, by the newest spec; a sentence: why nobody knows them."""
+        return named_sets(self.kube, obj)
 
     def _kafka(self, obj: WALCluster, opened: OpenedCluster | Unavailable) -> ObservedKafka | str:
         """What moves is read first: a move that ends in between still counts."""
@@ -236,15 +256,14 @@ class DatanodeObserver:
         return self.kube.get_config_map(Key(obj.metadata.namespace, spec.wal_config.config_map_name))
 
 
-def declared_datanodes(spec: WALClusterSpec | InvalidSpec) -> DeclaredDatanodes | None:
-    """What the spec says of them; None: nothing, or it is invalid."""
-    if isinstance(spec, InvalidSpec) or spec.data_plane is None:
-        return None
-    return spec.data_plane.datanodes
+def described_datanodes(spec: WALClusterSpec) -> str:
+    """As the spec names them, which names some."""
+    plane = spec.data_plane
+    if plane is not None and plane.datanodes is not None:
+        return f"StatefulSet {plane.datanodes.stateful_set_ref.name}"
+    return "" if plane is None or plane.cluster_ref is None else f"GreptimeDBCluster {plane.cluster_ref.name}"
 
 
-def _declared_metasrv(spec: WALClusterSpec | InvalidSpec) -> str | None:
-    """As it is written into the status and compared with it; None: the spec names none, or it is invalid."""
-    if isinstance(spec, InvalidSpec) or spec.greptimedb is None:
-        return None
-    return spec.greptimedb.metasrv.rstrip("/")
+def names_datanodes(spec: WALClusterSpec | InvalidSpec) -> bool:
+    """Whether the spec says who the datanodes are; an invalid one does not."""
+    return not isinstance(spec, InvalidSpec) and spec.data_plane is not None and spec.data_plane.names_datanodes

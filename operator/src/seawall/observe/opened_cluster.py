@@ -9,14 +9,15 @@ from functools import partial
 from seawall.api.meta import InvalidSpec, Key
 from seawall.api.resource import AnyResource
 from seawall.api.v1alpha1.cluster import WALCluster
-from seawall.api.v1alpha1.data_plane import GreptimeDB
 from seawall.api.v1alpha1.topic_pool import TopicsSpec
 from seawall.domain.cluster.identity import pinned_id, why_other_database, why_wrong
 from seawall.domain.cluster.ownership import find_contender, why_not_ours
 from seawall.domain.dataplane.connection import NoDataPlane
+from seawall.domain.dataplane.greptimedb_cluster import Database
 from seawall.domain.kafka import KafkaConnection, KafkaView, NoKafka
 from seawall.domain.ledger.observation import Unavailable, UnavailableReason
 from seawall.observe.connections import resolve_data_plane, resolve_kafka
+from seawall.observe.greptimedb_cluster import find_database
 from seawall.ports import DataPlaneParts, DataPlanes, KafkaAdmin, KafkaClusters, KafkaLogs, Kube
 
 
@@ -41,7 +42,7 @@ class Blocked(Exception):  # noqa: N818 - a finding, which the look turns into a
 class OpenedCluster:
     """What a WALCluster's spec leads to."""
 
-    greptimedb: GreptimeDB
+    greptimedb: Database
     topics: TopicsSpec
     parts: DataPlaneParts
     admin: KafkaAdmin
@@ -87,13 +88,13 @@ class ClusterOpener:
         kafka = resolve_kafka(spec.kafka.external, partial(self._secret, key))
         if not isinstance(kafka, KafkaConnection):
             raise Blocked(UnavailableReason.KAFKA, kafka.message)
-        parts = self.open_database(cluster)
-        if not isinstance(parts, DataPlaneParts):
-            raise Blocked(
-                UnavailableReason.DATA_PLANE, "the spec names no database" if parts is None else parts.message
-            )
+        found = find_database(self.kube, cluster)
+        parts = found if isinstance(found, NoDataPlane) else self._connect(key, found)
+        if not isinstance(parts, DataPlaneParts) or not isinstance(found, Database):
+            message = "the spec names no database" if not isinstance(parts, NoDataPlane) else parts.message
+            raise Blocked(UnavailableReason.DATA_PLANE, message)
         admin, logs = self.kafka_clusters.connect(key, kafka), self.kafka_clusters.logs(key, kafka)
-        return OpenedCluster(spec.greptimedb, spec.topics, parts, admin, logs)
+        return OpenedCluster(found, spec.topics, parts, admin, logs)
 
     def open_database(self, cluster: WALCluster) -> DataPlaneParts | NoDataPlane | None:
         """Only the database, whatever is wrong with all else; None: the spec is invalid, or names none.
@@ -102,10 +103,13 @@ class ClusterOpener:
             PartRefused: a certificate or key makes no sense.
             SeawallError: the API server did not answer.
         """
-        key, spec = cluster.metadata.key, cluster.spec
-        if isinstance(spec, InvalidSpec) or spec.greptimedb is None:
+        found = find_database(self.kube, cluster)
+        return found if isinstance(found, NoDataPlane) else self._connect(cluster.metadata.key, found)
+
+    def _connect(self, key: Key, database: Database | None) -> DataPlaneParts | NoDataPlane | None:
+        if database is None:
             return None
-        connection = resolve_data_plane(spec.greptimedb, partial(self._secret, key))
+        connection = resolve_data_plane(database, partial(self._secret, key))
         return connection if isinstance(connection, NoDataPlane) else self.data_planes.connect(key, connection)
 
     def _secret(self, key: Key, name: str) -> Mapping[str, bytes] | None:

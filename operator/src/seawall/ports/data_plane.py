@@ -14,7 +14,7 @@ from seawall.domain.dataplane.identity import Node
 from seawall.domain.dataplane.metadata import MarkerMove, MetadataSnapshot, StoredMaintenance, StoreHead
 from seawall.domain.dataplane.reports import DatanodeReport
 from seawall.domain.dataplane.view import DataPlaneView
-from seawall.domain.dataplane.wal_settings import WALSettings
+from seawall.domain.dataplane.wal_settings import DatanodeSettings, WALSettings
 from seawall.domain.ledger.observation import Unavailable
 from seawall.domain.ledger.page import LedgerPage
 
@@ -46,6 +46,14 @@ class DataPlane(Protocol):
         Raises:
             PartUnavailable: the metasrv did not answer.
             PartRefused: what answered is no metasrv, or it does not say.
+        """
+        ...
+
+    def datanode_settings(self, reports: Sequence[DatanodeReport]) -> Mapping[int, DatanodeSettings]:
+        """`[wal]` of the datanodes of these reports, as they run; those that do not say are left out.
+
+        It takes a few seconds at most, however many there are: what a process said once is not asked again, and of many
+        that are new or silent some are asked the next time.
         """
         ...
 

@@ -8,6 +8,7 @@ from typing import Any, Protocol
 from seawall.api.meta import Key
 from seawall.api.resource import AnyResource, Listing, Resource, ResourceT, SpecT, StatusT
 from seawall.api.v1alpha1.cluster import WALCluster
+from seawall.domain.dataplane.greptimedb_cluster import Absence, GreptimeDBCluster
 from seawall.domain.kubernetes import ConfigMap
 from seawall.domain.ledger.shards import IntentShard, PoolId, UnreadableShard
 from seawall.domain.rollout.workload import Eviction, Pod, StatefulSet
@@ -86,6 +87,14 @@ class Kube(Protocol):
 
     def get_secret(self, key: Key) -> Mapping[str, bytes] | None:
         """The data of a Secret; None when there is none."""
+        ...
+
+    def get_greptimedb_cluster(self, key: Key) -> GreptimeDBCluster | Absence:
+        """Reads a GreptimeDBCluster of greptimedb-operator; where there is none, why.
+
+        Raises:
+            Forbidden: the operator may not read it.
+        """
         ...
 
     def is_terminating(self, namespace: str) -> bool:

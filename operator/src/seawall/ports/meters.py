@@ -128,14 +128,14 @@ class BackupPolicyMeter(Protocol):
     """Where the metrics of backup policies go."""
 
     def measure_backup_policy(
-        self, key: Key, last_success: datetime, period: timedelta | None, lag_bytes: int | None
+        self, key: Key, last_success: datetime | None, period: timedelta | None, lag_bytes: int | None
     ) -> None:
-        """Replaces the metrics of one policy; without a period no backup is expected.
+        """Replaces the metrics of one policy.
 
         Args:
             key: the policy.
-            last_success: when a backup last completed; before that, when the policy was made.
-            period: time from one backup to the next.
+            last_success: when a backup last completed; before that, when the policy was made; None: none is expected.
+            period: time from one backup to the next; None: its schedule cannot be read, and the period before stays.
             lag_bytes: what is not backed up; None: that is not known.
         """
         ...
@@ -143,12 +143,12 @@ class BackupPolicyMeter(Protocol):
     def measure_drills(
         self, key: Key, last_passed: datetime | None, period: timedelta | None, *, passed: bool | None
     ) -> None:
-        """Replaces the metrics of a policy's drills; without a period no drill is expected.
+        """Replaces the metrics of a policy's drills.
 
         Args:
             key: the policy.
-            last_passed: when a drill last passed; before that, since when they are declared; None: they are not.
-            period: time from one drill to the next.
+            last_passed: when a drill last passed; before that, since when they are declared; None: none is expected.
+            period: time from one drill to the next; None: their schedule cannot be read, and the period before stays.
             passed: whether the last one did; None: there was none.
         """
         ...
@@ -173,13 +173,13 @@ class SubscriptionMeter(Protocol):
 class PolicyMeter(Protocol):
     """Where the metrics of policies go."""
 
-    def measure_policy(self, key: Key, last_success: datetime, period: timedelta | None) -> None:
-        """Replaces the metrics of one policy; without a period no run is expected, and there are none.
+    def measure_policy(self, key: Key, last_success: datetime | None, period: timedelta | None) -> None:
+        """Replaces the metrics of one policy.
 
         Args:
             key: the policy.
-            last_success: when a run last completed; before that, when the policy was made.
-            period: time from one run to the next.
+            last_success: when a run last completed; before that, when the policy was made; None: none is expected.
+            period: time from one run to the next; None: its schedule cannot be read, and the period before stays.
         """
         ...
 

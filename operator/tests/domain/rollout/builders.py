@@ -53,7 +53,7 @@ def make_facts(**changes: Any) -> Facts:
     """Three healthy datanodes, of which the first has least to replay."""
     pods = tuple(make_pod(number) for number in range(3))
     datanodes = {f"datanode-{number}": make_datanode(number) for number in range(3)}
-    found = Facts(NOW, make_statefulset(), pods, datanodes, metasrv=METASRV, in_maintenance=False)
+    found = Facts(NOW, (make_statefulset(),), pods, datanodes, metasrv=METASRV, in_maintenance=False)
     return replace(found, **changes)
 
 

@@ -72,14 +72,14 @@ def test_what_greptimedb_says_of_a_missing_key_is_a_bad_record() -> None:
 
 def test_a_container_killed_for_its_memory_is_not_blamed_on_the_probe() -> None:
     last = Termination("OOMKilled", "", 137, timedelta(seconds=300))
-    facts = replace(crashing(last), statefulset=make_statefulset(template=Template(startup_seconds=300)))
+    facts = replace(crashing(last), statefulsets=(make_statefulset(template=Template(startup_seconds=300)),))
     assert ailment(facts) is FailureReason.OUT_OF_MEMORY
 
 
 def test_a_replay_that_the_probe_does_not_allow_says_both_times() -> None:
     last = Termination("Error", "", 137, timedelta(seconds=301))
     facts = with_datanode(crashing(last), 1, size_bytes=20 * 2**20 * 600)
-    facts = replace(facts, statefulset=make_statefulset(template=Template(startup_seconds=300)))
+    facts = replace(facts, statefulsets=(make_statefulset(template=Template(startup_seconds=300)),))
     assert ailment(facts) is FailureReason.PROBE_TOO_SHORT
     assert "(the replay needs 930 s, the probe allows 300 s)" in message(facts)
 
@@ -89,7 +89,7 @@ def test_a_container_that_ends_early_or_by_itself_is_not_blamed_on_the_probe() -
     early = Termination("Error", "", 137, timedelta(seconds=20))
     by_itself = Termination("Error", "panicked", 101, timedelta(seconds=301))
     for last in (early, by_itself):
-        assert ailment(replace(crashing(last), statefulset=statefulset)) is FailureReason.CRASHES
+        assert ailment(replace(crashing(last), statefulsets=(statefulset,))) is FailureReason.CRASHES
 
 
 def test_an_unknown_crash_shows_the_containers_last_word() -> None:

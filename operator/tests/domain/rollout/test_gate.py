@@ -157,8 +157,7 @@ def test_what_is_wrong_with_another_datanodes_topics_is_not_this_ones() -> None:
 
 def test_the_only_datanode_may_be_restarted() -> None:
     facts = make_facts()
-    assert facts.statefulset is not None
-    alone = replace(facts, pods=facts.pods[:1], statefulset=replace(facts.statefulset, replicas=1))
+    alone = replace(facts, pods=facts.pods[:1], statefulsets=(replace(facts.statefulsets[0], replicas=1),))
     assert refusal(ask(alone)) is None
 
 

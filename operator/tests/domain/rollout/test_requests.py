@@ -28,7 +28,7 @@ REQUESTED = {f"datanode-{number}": f"uid-{number}" for number in range(3)}
 def due(requested: dict[str, str] | None = None, *, on_config_change: bool = True, **template: Any) -> dict[str, Cause]:
     statefulset = make_statefulset(template=Template(**template))
     pods = (make_pod(0, config_hash="a"), make_pod(1, config_hash="b", uid="new"), make_pod(2, restart="now"))
-    return due_pods(statefulset, pods, requested or {}, on_config_change=on_config_change)
+    return due_pods([statefulset], pods, requested or {}, on_config_change=on_config_change)
 
 
 def test_a_pods_own_annotation_asks_for_it_alone() -> None:
@@ -84,14 +84,14 @@ def test_what_is_not_known_comes_last_and_names_decide_between_equals() -> None:
 
 
 def test_a_partition_is_lowered_from_the_highest_ordinal() -> None:
-    facts = replace(make_facts(), statefulset=make_statefulset(**rolling(3)))
+    facts = replace(make_facts(), statefulsets=(make_statefulset(**rolling(3)),))
     assert names(facts) == ["datanode-2"]
     assert names(facts, asked=(0,)) == []
     assert names(with_pod(facts, 2, revision="rev-2")) == ["datanode-1", "datanode-2"]
 
 
 def test_who_does_not_need_the_newest_template_does_not_wait_for_the_partition() -> None:
-    facts = replace(make_facts(), statefulset=make_statefulset(**rolling(3)))
+    facts = replace(make_facts(), statefulsets=(make_statefulset(**rolling(3)),))
     assert names(facts, Cause.REQUESTED) == ["datanode-0", "datanode-1", "datanode-2"]
 
 

@@ -94,7 +94,7 @@ class World:
         facts = replace(
             self.facts,
             now=self.now,
-            statefulset=self.statefulset,
+            statefulsets=() if self.statefulset is None else (self.statefulset,),
             pods=tuple(node.pod for node in self.nodes),
             datanodes=datanodes,
             in_maintenance=self._is_on(address_of(self.status, self.facts.metasrv)),

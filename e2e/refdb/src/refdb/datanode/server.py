@@ -12,14 +12,15 @@ from refdb.region.opener import Assignment
 from refdb.region.region import Region
 from refdb.repeats import every
 from refdb.schema import Row, Schema
-from refdb.web import Client, application
+from refdb.web import Client, Text, application
 
 
-def datanode_application(node: Datanode) -> web.Application:
-    """What the frontend and the metasrv call."""
+def datanode_application(node: Datanode, config: str) -> web.Application:
+    """What the frontend and the metasrv call, and its options as it runs, in TOML, for everybody."""
     region = "/regions/{region_id}"
     return application(
         {
+            "GET /config": lambda: Text(config),
             f"POST {region}/create": lambda region_id, topic, schema: node.create(
                 region_id, topic, Schema.from_json(schema)
             ),

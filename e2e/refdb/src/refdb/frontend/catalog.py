@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from refdb.errors import DatabaseError, StatusCode, Unavailable
 from refdb.meta import keys
 from refdb.meta.store import Store
-from refdb.meta.values import TableRoute
+from refdb.meta.values import TableRoute, node_peer
 from refdb.schema import Table
 
 REMEMBERED = 1.0
@@ -53,4 +53,6 @@ class Catalog:
             raise DatabaseError(StatusCode.TABLE_NOT_FOUND, f"Table not found: {name}")
         table_id = json.loads(found.value)["table_id"]
         info, route = self._etcd.get(keys.table_info(table_id)), self._etcd.get(keys.table_route(table_id))
-        return RoutedTable(Table.from_json(json.loads(info.value)), TableRoute.from_text(route.value))
+        peers = (node_peer(pair.value) for pair in self._etcd.range(keys.NODE_ADDRESSES).pairs)
+        addresses = {peer.id: peer for peer in peers}
+        return RoutedTable(Table.from_json(json.loads(info.value)), TableRoute.from_text(route.value).at(addresses))

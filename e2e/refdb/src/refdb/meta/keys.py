@@ -47,9 +47,13 @@ def datanode_table(datanode: int, table_id: int) -> str:
     return f"{datanode_tables(datanode)}{table_id}"
 
 
+NODE_ADDRESSES = "__node_address/0/"
+"""The prefix of where datanodes listen; 0 is their role."""
+
+
 def node_address(datanode: int) -> str:
-    """Where a datanode listens; 0 is the role of datanodes."""
-    return f"__node_address/0/{datanode}"
+    """Where a datanode listens."""
+    return f"{NODE_ADDRESSES}{datanode}"
 
 
 def datanode_claim(datanode: int) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
 from typing import Any, Self
 
@@ -80,6 +81,15 @@ class TableRoute:
                 return region
         raise DatabaseError(StatusCode.REGION_NOT_FOUND, f"no region {region_id}")
 
+    def at(self, addresses: Mapping[int, Peer]) -> TableRoute:
+        """With where datanodes listen now: a pod that was made anew has another address than before."""
+        return replace(
+            self,
+            regions=tuple(
+                replace(region, leader=addresses.get(region.leader.id, region.leader)) for region in self.regions
+            ),
+        )
+
     def with_region(self, new: RegionRoute) -> TableRoute:
         """The next version, with a region's route replaced."""
         regions = tuple(new if region.region_id == new.region_id else region for region in self.regions)
@@ -145,6 +155,11 @@ def checkpoint_value(entry_id: int | None) -> str:
 def node_address_value(peer: Peer) -> str:
     """The value of a `__node_address` key."""
     return dumps({"peer": asdict(peer)})
+
+
+def node_peer(text: str) -> Peer:
+    """Reads a `__node_address` value."""
+    return Peer(**json.loads(text)["peer"])
 
 
 def dumps(data: Any) -> str:

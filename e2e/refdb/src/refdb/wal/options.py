@@ -15,6 +15,8 @@ _SIZES = {"B": 1, "KB": 2**10, "MB": 2**20, "GB": 2**30}
 _SECONDS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0}
 _DEFAULTS = {
     "auto_create_topics": True,
+    "max_batch_bytes": "1MiB",
+    "overwrite_entry_start_id": False,
     "num_topics": 64,
     "topic_name_prefix": "greptimedb_wal_topic",
     "replication_factor": 1,
@@ -44,7 +46,7 @@ class WalOptions:
     auto_prune_logical_delete: bool = False
     """Whether a prune only moves markers (mode A), and deletes no records."""
     served: str = ""
-    """`[wal]` of a metasrv as it runs, in TOML: what `/config` serves, passwords and all."""
+    """`[wal]` as it runs, in TOML: what a metasrv or a datanode serves at `/config`, passwords and all."""
 
 
 def wal_options(text: str, environment: Mapping[str, str]) -> WalOptions:
@@ -56,9 +58,10 @@ def wal_options(text: str, environment: Mapping[str, str]) -> WalOptions:
     if wal.get("provider") != "kafka":
         raise invalid('refdb needs [wal] provider = "kafka"')
     wal = {**_DEFAULTS, **wal}
+    wal["max_batch_bytes"] = readable(size(wal.pop("max_batch_size", wal["max_batch_bytes"])))
     return WalOptions(
         kafka=_kafka(wal, environment),
-        max_batch_bytes=size(wal.get("max_batch_bytes", wal.get("max_batch_size", "1MB"))),
+        max_batch_bytes=size(wal["max_batch_bytes"]),
         topics=tuple(f"{wal['topic_name_prefix']}_{number}" for number in range(wal["num_topics"])),
         replication_factor=wal["replication_factor"],
         auto_create_topics=wal["auto_create_topics"],
@@ -106,11 +109,17 @@ def _secret(environment: Mapping[str, str], name: str) -> str:
 
 
 def size(text: str) -> int:
-    """`1MB` is 2^20 bytes."""
-    match = re.fullmatch(r"(\d+)\s*([KMG]?B)", str(text))
+    """`1MB` and `1MiB` are 2^20 bytes."""
+    match = re.fullmatch(r"(\d+)\s*([KMG]?)i?B?", str(text))
     if match is None:
         raise invalid(f"{text!r} is no size")
-    return int(match[1]) * _SIZES[match[2]]
+    return int(match[1]) * _SIZES[f"{match[2]}B"]
+
+
+def readable(number: int) -> str | int:
+    """As GreptimeDB prints a size: in the largest unit that it is a multiple of, or as a number of bytes."""
+    unit = next((unit for unit in ("GB", "MB", "KB") if number and number % _SIZES[unit] == 0), None)
+    return number if unit is None else f"{number // _SIZES[unit]}{unit[0]}iB"
 
 
 def duration(text: str) -> float:

@@ -84,7 +84,13 @@ class _Database:
     @classmethod
     def of(cls, connection: DataPlaneConnection) -> _Database:
         store = key_store(connection.store)
-        database = GreptimeDB(connection.metasrv, connection.frontend, connection.tls, connection.user)
+        database = GreptimeDB(
+            connection.metasrv,
+            connection.frontend,
+            connection.tls,
+            connection.user,
+            datanode_http_port=connection.datanode_http_port,
+        )
         return cls(connection, database, store, DataPlaneParts(database, GreptimeMetadata(store)))
 
     def close(self) -> None:

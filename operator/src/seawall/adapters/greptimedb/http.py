@@ -68,8 +68,10 @@ class Answer:
 class Http:
     """Requests to one part; safe to use from many threads. It follows no redirects and keeps connections open."""
 
-    def __init__(self, part: Part, *, tls: ssl.SSLContext | None = None, connections: int = 4) -> None:
-        self.part = part
+    def __init__(
+        self, part: Part, *, tls: ssl.SSLContext | None = None, connections: int = 4, max_bytes: int = MAX_BYTES
+    ) -> None:
+        self.part, self._max_bytes = part, max_bytes
         options: dict[str, Any] = {} if tls is None else {"ssl_context": tls}
         self._pool = urllib3.PoolManager(maxsize=connections, retries=False, **options)
 
@@ -77,14 +79,14 @@ class Http:
         """Closes what is kept open; what waits for an answer gets it, and is closed then."""
         self._pool.clear()
 
-    def get(self, url: str) -> Answer:
+    def get(self, url: str, *, seconds: float = HTTP_ANSWER_SECONDS) -> Answer:
         """GET.
 
         Raises:
             PartUnavailable: there is no answer, or not the whole of it.
             PartRefused: there cannot be one: TLS or the URL make no sense.
         """
-        return self._request("GET", url, HTTP_ANSWER_SECONDS, {})
+        return self._request("GET", url, seconds, {})
 
     def post(
         self,
@@ -116,12 +118,12 @@ class Http:
             body.write(chunk)
             if time.monotonic() > until:
                 raise HTTPTimeoutError
-            if body.tell() > MAX_BYTES:
+            if body.tell() > self._max_bytes:
                 raise PartRefused(NotReached.UNEXPECTED_ANSWER, self._too_large())
         return body.getvalue()
 
     def _too_large(self) -> str:
-        size = f"{self.part.name} answers more than {MAX_BYTES // 2**20} MiB"
+        size = f"{self.part.name} answers more than {self._max_bytes // 2**20} MiB"
         return f"{size}, and Seawall reads no more, lest it run out of memory: is this database meant to be so large?"
 
     def _translated(self, url: str, error: Exception, seconds: float) -> PartUnavailable | PartRefused:

@@ -10,6 +10,7 @@ from urllib.parse import urlencode
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 
 from seawall.adapters.greptimedb.authorization import basic, require_entry, require_entry_as
+from seawall.adapters.greptimedb.datanode_settings import DatanodeConfigs
 from seawall.adapters.greptimedb.heartbeats import read_heartbeats
 from seawall.adapters.greptimedb.http import Answer, Http, Part, context_for
 from seawall.adapters.greptimedb.settings import read_settings
@@ -18,7 +19,7 @@ from seawall.domain.dataplane.connection import SYSTEM_TRUST, ClientTLS, NotReac
 from seawall.domain.dataplane.flush import FlushFailure
 from seawall.domain.dataplane.identity import Node, NodeRole
 from seawall.domain.dataplane.reports import DatanodeReport, newest_reports
-from seawall.domain.dataplane.wal_settings import WALSettings
+from seawall.domain.dataplane.wal_settings import DatanodeSettings, WALSettings
 
 _TRANSIENT = frozenset({1000, 1002, 1003, 1005, 1006, 1007, 1008, 4007, 4008, 4009, 4010, 5000, 5001, 6000, 6001})
 """Codes of failures that may pass: a datanode is away, the region is opening, busy or moving, storage is slow."""
@@ -137,6 +138,7 @@ class GreptimeDB:
         user: User | None = None,
         *,
         flush_seconds: float = FLUSH_SECONDS,
+        datanode_http_port: int = 4000,
     ) -> None:
         """Connects to nothing yet; the user is the frontend's, and the metasrv never hears of it.
 
@@ -147,11 +149,13 @@ class GreptimeDB:
         self._sql = Http(FRONTEND, tls=context_for(FRONTEND, frontend, tls), connections=FLUSHES)
         self._user, self._headers = user, {"Content-Type": "application/x-www-form-urlencoded", **basic(user)}
         self._flush_seconds = flush_seconds
+        self._datanodes = DatanodeConfigs(datanode_http_port)
 
     def close(self) -> None:
         """Closes what is kept open."""
         self._admin.close()
         self._sql.close()
+        self._datanodes.close()
 
     def reports(self) -> Sequence[DatanodeReport]:
         """The newest report of every datanode: the metasrv keeps the last few of each, the newest last."""
@@ -164,6 +168,10 @@ class GreptimeDB:
     def wal_settings(self) -> WALSettings:
         """Asks the metasrv for its options; they are its own, and it does not ask its leader for them."""
         return _read(METASRV, self._admin.get("/config"), read_settings)
+
+    def datanode_settings(self, reports: Sequence[DatanodeReport]) -> Mapping[int, DatanodeSettings]:
+        """Asks each datanode at the host that it reports."""
+        return self._datanodes.of(reports)
 
     def flush_regions(self, region_ids: Sequence[int]) -> Mapping[int, FlushFailure]:
         """Asks for flushes by SQL, a few at a time."""

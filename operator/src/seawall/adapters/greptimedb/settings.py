@@ -1,4 +1,8 @@
-"""Reads what a metasrv serves at `/config`: TOML, with durations as Rust's humantime prints them ("30m", "1h 30m")."""
+"""Reads what a metasrv or a datanode serves at `/config`: TOML.
+
+Durations are as Rust's humantime prints them ("30m", "1h 30m"), sizes as `common_base::readable_size` does ("1MiB", or
+a number of bytes).
+"""
 
 from __future__ import annotations
 
@@ -7,7 +11,7 @@ import tomllib
 
 from pydantic import BaseModel, ConfigDict, TypeAdapter
 
-from seawall.domain.dataplane.wal_settings import WALSettings
+from seawall.domain.dataplane.wal_settings import DatanodeSettings, WALSettings
 
 _UNITS = {
     "ns": 1e-9,
@@ -20,6 +24,8 @@ _UNITS = {
     "month": 2_630_016.0,
     "year": 31_557_600.0,
 }
+_SIZES: dict[str, int] = {unit: 2 ** (10 * power) for power, unit in enumerate("BKMGTP")}
+_SIZE = re.compile(r"(\d{1,18})\s*([KMGTP]?)(i?B)?", re.ASCII)
 _PART = re.compile(r"(\d{1,18})([a-z]+)", re.ASCII)
 
 
@@ -35,13 +41,29 @@ class _Wal(BaseModel):
     auto_prune_logical_delete: bool = False
 
 
+class _DatanodeWal(BaseModel):
+    """The same of a datanode."""
+
+    model_config = ConfigDict(strict=True, frozen=True, hide_input_in_errors=True)
+
+    provider: str
+    max_batch_bytes: str | int | None = None
+    overwrite_entry_start_id: bool = False
+
+
+class _DatanodeOptions(BaseModel):
+    model_config = ConfigDict(strict=True, frozen=True, hide_input_in_errors=True)
+
+    wal: _DatanodeWal
+
+
 class _Options(BaseModel):
     model_config = ConfigDict(strict=True, frozen=True, hide_input_in_errors=True)
 
     wal: _Wal
 
 
-_OPTIONS = TypeAdapter(_Options)
+_OPTIONS, _DATANODE_OPTIONS = TypeAdapter(_Options), TypeAdapter(_DatanodeOptions)
 
 
 def read_settings(body: bytes) -> WALSettings:
@@ -58,6 +80,29 @@ def read_settings(body: bytes) -> WALSettings:
         auto_prune_seconds=None if wal.auto_prune_interval is None else read_duration(wal.auto_prune_interval),
         logical_delete=wal.auto_prune_logical_delete,
     )
+
+
+def read_datanode_settings(body: bytes) -> DatanodeSettings:
+    """The settings of a datanode.
+
+    Raises:
+        ValueError: these are no options of a datanode.
+    """
+    wal = _DATANODE_OPTIONS.validate_python(tomllib.loads(body.decode())).wal
+    batch = None if wal.max_batch_bytes is None else read_size(wal.max_batch_bytes)
+    return DatanodeSettings(wal.provider, batch, wal.overwrite_entry_start_id)
+
+
+def read_size(size: str | int) -> int:
+    """Bytes: `1MiB` and `1MB` are 2^20, as GreptimeDB reads them.
+
+    Raises:
+        ValueError: it is no size.
+    """
+    found = _SIZE.fullmatch(str(size).strip())
+    if found is None:
+        raise ValueError("max_batch_bytes is no size")
+    return int(found[1]) * _SIZES[found[2] or "B"]
 
 
 def read_duration(text: str) -> float:

@@ -20,7 +20,8 @@ from confluent_kafka.admin import NewTopic as ClientNewTopic
 from kafka.protocol.admin import DeleteTopicsRequest
 
 from seawall.adapters.kafka.client import SharedClient, drain
-from seawall.adapters.kafka.errors import ALREADY_EXISTS, UNKNOWN_TOPIC, Failures, refuse_repeated, wait_for
+from seawall.adapters.kafka.errors import ALREADY_EXISTS, UNKNOWN_TOPIC, Failures, refusal_of, refuse_repeated, wait_for
+from seawall.adapters.kafka.kept import not_kept, refusal_of_unkept
 from seawall.adapters.kafka.logs import ConfluentKafkaLogs
 from seawall.adapters.kafka.raw import Silence, answered, connect
 from seawall.adapters.kafka.reassigner import RawReassigner
@@ -143,7 +144,7 @@ class ConfluentKafkaAdmin:
         self._wait_until_led([topic.name for topic in topics])
 
     def alter_configs(self, changes: Sequence[ConfigChange]) -> None:
-        """Sets and resets configs."""
+        """Sets and resets configs, and asks whether Kafka keeps them."""
 
         def alter(client: AdminClient, batch: Sequence[ConfigChange]) -> dict[str, Future[Any]]:
             resources = [alteration_of(change) for change in batch]
@@ -153,6 +154,24 @@ class ConfluentKafkaAdmin:
         # The client takes no resource without a change.
         needed = [change for change in changes if change.is_needed()]
         self._in_batches(batches(needed, WRITE_RECORDS, records_of_change), alter)
+        self._require_kept([change for change in needed if change.set])
+
+    def _require_kept(self, changes: Sequence[ConfigChange]) -> None:
+        """Waits, but not for long, until the broker that happens to be asked shows what was set.
+
+        Raises:
+            NotSupported: Kafka took it, and keeps what it had.
+        """
+        deadline = time.monotonic() + LED_TIMEOUT
+        while changes:
+            try:
+                unkept = not_kept(changes, self.describe_configs([change.topic for change in changes]))
+            except (OutsideUnavailable, Refused):  # nobody knows, and the next look will
+                return
+            changes = [change for change in changes if change.topic in unkept]
+            if changes and time.monotonic() > deadline:
+                raise refusal_of_unkept(unkept)
+            time.sleep(LED_POLL if changes else 0)
 
     def delete_topics(self, ids: Mapping[str, str]) -> None:
         """Deletes topics by their ids; one that does not exist is no error."""
@@ -212,7 +231,8 @@ class ConfluentKafkaAdmin:
                 futures = ask(client, batch)
             except KafkaException as failure:
                 # The client refuses the request as a whole, before it is sent.
-                raise Refused(f"Kafka's client refused the request: {failure.args[0].str()}") from None
+                error = failure.args[0]
+                raise refusal_of(error, f"Kafka's client refused the request: {error.str()}") from None
             values, errors = wait_for(futures, self._request_timeout)
             drain(client)
             keep(values)

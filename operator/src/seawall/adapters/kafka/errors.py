@@ -12,7 +12,7 @@ from typing import Any
 from confluent_kafka import KafkaError, KafkaException
 
 from seawall.adapters.times import KAFKA_GRACE_SECONDS
-from seawall.domain.errors import OutsideUnavailable, Refused
+from seawall.domain.errors import NotSupported, OutsideUnavailable, Refused
 from seawall.domain.kafka_log import TopicFailure, TopicTrouble
 from seawall.domain.partitions import PartitionId
 
@@ -43,6 +43,18 @@ RETRIABLE = frozenset(
 )
 """What brokers say when the same request may succeed later."""
 
+NOT_SUPPORTED = frozenset(
+    {
+        KafkaError.CLUSTER_AUTHORIZATION_FAILED,
+        KafkaError.POLICY_VIOLATION,
+        KafkaError.TOPIC_AUTHORIZATION_FAILED,
+        KafkaError.UNSUPPORTED_VERSION,
+        KafkaError._UNSUPPORTED_FEATURE,  # noqa: SLF001 - a public constant
+    }
+)
+"""What says that Kafka does not do such a thing for this user, whatever is asked for: a right, a policy of whoever runs
+it, or an API that it has not. INVALID_CONFIG is not among them: mostly it is about a value."""
+
 UNSENDABLE = frozenset({KafkaError._INVALID_ARG, KafkaError._UNSUPPORTED_FEATURE})  # noqa: SLF001 - public constants
 """The client refuses what it cannot encode, or what the broker is too old for. Its other errors, all with negative
 codes, mean that no answer came."""
@@ -63,13 +75,18 @@ def wait_for(futures: Mapping[str, Future[Any]], timeout: float) -> tuple[dict[s
         except KafkaException as failure:
             errors[topic] = failure.args[0]
         except FutureTimeoutError:
-            raise OutsideUnavailable(f"Kafka's client gave no answer for {_named(list(futures))}") from None
+            raise OutsideUnavailable(f"Kafka's client gave no answer for {named_topics(list(futures))}") from None
     return values, errors
 
 
 def is_refusal(error: KafkaError) -> bool:
     """Whether Kafka said no for good, and did nothing."""
     return error.code() in UNSENDABLE or (error.code() >= 0 and error.code() not in RETRIABLE)
+
+
+def refusal_of(error: KafkaError, sentence: str) -> Refused:
+    """The refusal, with this sentence."""
+    return NotSupported(sentence) if error.code() in NOT_SUPPORTED else Refused(sentence)
 
 
 class Failures:
@@ -100,10 +117,10 @@ class Failures:
         """
         if self._refused:
             first = next(iter(self._refused.values()))
-            raise Refused(f"Kafka refused {_named(list(self._refused))}: {first.str()}")
+            raise refusal_of(first, f"Kafka refused {named_topics(list(self._refused))}: {first.str()}")
         if self._unanswered:
             first = next(iter(self._unanswered.values()))
-            raise OutsideUnavailable(f"Kafka did not answer for {_named(list(self._unanswered))}: {first.str()}")
+            raise OutsideUnavailable(f"Kafka did not answer for {named_topics(list(self._unanswered))}: {first.str()}")
 
 
 def refuse_repeated(names: Iterable[str]) -> None:
@@ -117,7 +134,8 @@ def refuse_repeated(names: Iterable[str]) -> None:
         raise Refused(f"One request names topic {repeated[0]} more than once")
 
 
-def _named(topics: list[str]) -> str:
+def named_topics(topics: list[str]) -> str:
+    """`topic a`, or `topic a and 2 others`."""
     others = len(topics) - 1
     if others == 0:
         return f"topic {topics[0]}"
@@ -151,7 +169,7 @@ def raise_error(what: str, code: int, message: str | None) -> None:
     error = KafkaError(code)
     sentence = _sentence(error, message)
     if is_refusal(error):
-        raise Refused(f"Kafka refused {what}: {sentence}")
+        raise refusal_of(error, f"Kafka refused {what}: {sentence}")
     raise OutsideUnavailable(f"Kafka did not answer for {what}: {sentence}")
 
 

@@ -13,7 +13,7 @@ from confluent_kafka.admin import AdminClient, DeletedRecords, ListOffsetsResult
 from seawall.adapters.kafka import raw_logs, raw_producer
 from seawall.adapters.kafka.client import SharedClient, drain
 from seawall.adapters.kafka.connection import Trouble, open_client
-from seawall.adapters.kafka.errors import is_refusal, wait_for
+from seawall.adapters.kafka.errors import NOT_SUPPORTED, is_refusal, wait_for
 from seawall.adapters.kafka.keys import read_keys
 from seawall.adapters.kafka.scan import find_unreadable
 from seawall.adapters.kafka.topic_answers import (
@@ -202,8 +202,9 @@ def _delete(client: AdminClient, before: Mapping[str, int], seconds: float) -> d
         futures = client.delete_records(partitions, request_timeout=seconds, operation_timeout=seconds * 0.8)
         values, errors = wait_for(by_topic(futures), seconds)
     except KafkaException as failure:
-        sentence = f"Kafka's client refused the request: {failure.args[0].str()}"
-        return {topic: DeleteRefused(sentence) for topic in before}
+        error = failure.args[0]
+        sentence = f"Kafka's client refused the request: {error.str()}"
+        return {topic: DeleteRefused(sentence, error.code() in NOT_SUPPORTED) for topic in before}
     except OutsideUnavailable as silence:
         return {topic: DeleteUnknown(str(silence)) for topic in before}
     outcomes: dict[str, DeleteOutcome] = {topic: _outcome_of_error(topic, error) for topic, error in errors.items()}
@@ -223,5 +224,6 @@ def _outcome_of_error(topic: str, error: KafkaError) -> DeleteOutcome:
     # What is worth another try may have happened all the same: a leader deletes first, then waits for its followers,
     # and may time out or lose its leadership meanwhile.
     if is_refusal(error):
-        return DeleteRefused(f"Kafka refused to delete records of topic {topic}: {error.str()}")
+        sentence = f"Kafka refused to delete records of topic {topic}: {error.str()}"
+        return DeleteRefused(sentence, error.code() in NOT_SUPPORTED)
     return DeleteUnknown(f"Kafka did not tell whether it deleted records of topic {topic}: {error.str()}")

@@ -42,17 +42,26 @@ class KubeApi:
     Args:
         connections: how many requests may run at once.
         dates: where the Date of every answer goes; connections to one API server may share it.
+        kubeconfig: the path of another one.
+        context: of the kubeconfig; None: the current one.
     """
 
-    def __init__(self, connections: int, dates: ServerDates | None = None) -> None:
+    def __init__(
+        self,
+        connections: int,
+        dates: ServerDates | None = None,
+        *,
+        kubeconfig: str | None = None,
+        context: str | None = None,
+    ) -> None:
         self.dates = ServerDates() if dates is None else dates
         configuration = Configuration()
-        if os.environ.get("KUBERNETES_SERVICE_HOST"):
+        if os.environ.get("KUBERNETES_SERVICE_HOST") and kubeconfig is None:
             config.load_incluster_config(configuration)  # type: ignore[no-untyped-call]
         else:
             # The client reads $KUBECONFIG when it is imported; this reads it now.
             config.load_kube_config(  # type: ignore[no-untyped-call]
-                os.environ.get("KUBECONFIG"), client_configuration=configuration
+                kubeconfig or os.environ.get("KUBECONFIG"), context, client_configuration=configuration
             )
         configuration.retries = False
         configuration.connection_pool_maxsize = connections

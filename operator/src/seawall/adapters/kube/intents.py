@@ -12,9 +12,13 @@ from seawall.domain.ledger.shards import IntentShard, PoolId, UnreadableShard
 
 DATA_KEY = "shard"
 POOL_LABEL = f"{GROUP}/pool"
+"""On the ConfigMaps of a pool (intents, identities): which pool, as a digest of Kafka's cluster id and the prefix."""
 CLUSTER_ANNOTATION = f"{GROUP}/kafka-cluster-id"
+"""On the ConfigMaps of a pool: the id of its Kafka cluster."""
 PREFIX_ANNOTATION = f"{GROUP}/topic-prefix"
+"""On the ConfigMaps of a pool: the prefix of its topics."""
 ABOUT_ANNOTATION = f"{GROUP}/about"
+"""On the ConfigMaps of a pool: what they are for, for people who find them."""
 ABOUT = (
     "How far Seawall meant to delete records of these topics, and what it knew of their identity. "
     "It outlives the WALCluster. Without it, holds are granted that a delete under way may break: "

@@ -13,10 +13,12 @@ from typing import Any
 from urllib.parse import urlencode
 
 from seawall.adapters.kube.api import KubeApi
+from seawall.adapters.kube.greptimedb_cluster import read_greptimedb_cluster
 from seawall.adapters.times import EVENT_REPEAT_SECONDS
 from seawall.api.meta import GROUP, VERSION, APIModel, InvalidSpec, Key, Kind
 from seawall.api.resource import AnyResource, Listing, Resource, ResourceT, SpecT, StatusT
 from seawall.api.v1alpha1.cluster import WALCluster
+from seawall.domain.dataplane.greptimedb_cluster import Absence, GreptimeDBCluster
 from seawall.domain.errors import Forbidden, Refused, SeawallError
 from seawall.domain.kubernetes import ConfigMap
 from seawall.domain.step import Event
@@ -194,6 +196,10 @@ class KubeAdapter:
         """Reads the data of a Secret."""
         raw = self._api.get(_core_path(key, "secrets"))
         return None if raw is None else {name: base64.b64decode(text) for name, text in (raw.get("data") or {}).items()}
+
+    def get_greptimedb_cluster(self, key: Key) -> GreptimeDBCluster | Absence:
+        """Reads a GreptimeDBCluster."""
+        return read_greptimedb_cluster(self._api, key)
 
     def is_terminating(self, namespace: str) -> bool:
         """Whether the namespace is being deleted, or gone."""

@@ -211,8 +211,8 @@ class WALClusterStatus(ObjectStatus):
 
     conditions: Conditions = ()
     """Ready, Reconciling and Stalled (kstatus), KafkaReachable, TopicsReady, DataPlaneReachable,
-    DataPlaneConfigDiffers, WALIntact, SharedWithStrimzi, VerificationScheduled, ReplicationHealthy, QuorumHealthy and
-    DatanodesHealthy."""
+    DataPlaneConfigDiffers, WALIntact, SharedWithStrimzi, VerificationScheduled, ReplicationHealthy, QuorumHealthy,
+    DatanodesHealthy and RestartsGated."""
     kafka: KafkaStatus | None = None
     """What Kafka says of itself; absent until first contact."""
     topics: TopicsStatus | None = None

@@ -31,8 +31,8 @@ class WALConfig(APIModel):
         return self.max_batch_bytes or min(topics.max_message_bytes, MI)
 
 
-def _is_https(url: str) -> bool:
-    return url.startswith("https://")
+def _is_https(url: str | None) -> bool:
+    return url is not None and url.startswith("https://")
 
 
 class GreptimeTLS(APIModel):
@@ -79,42 +79,76 @@ class AutoPrune(StrEnum):
         return self is AutoPrune.LOGICAL
 
 
+class GreptimeDBClusterRef(APIModel):
+    """A GreptimeDBCluster of greptimedb-operator in the WALCluster's namespace."""
+
+    name: Annotated[str, Field(min_length=1, max_length=200, pattern=r"^[a-z0-9]([-a-z0-9]*[a-z0-9])?$")]
+    """Name of the GreptimeDBCluster."""
+
+
 class GreptimeDB(APIModel):
-    """A GreptimeDB cluster whose WAL is in these topics."""
+    """A GreptimeDB cluster whose WAL is in these topics: by its addresses, or by its GreptimeDBCluster."""
 
     RULES: ClassVar[tuple[Rule, ...]] = (
         Rule(
-            "int(self.version.split('.')[0]) >= 1 || int(self.version.split('.')[1]) >= 16",
-            "GreptimeDB has the admin interface that Seawall needs since 0.16",
-            lambda greptimedb: tuple(map(int, greptimedb.version.split("."))) >= (0, 16),
+            "has(self.clusterRef) || (has(self.version) && has(self.metasrv) && has(self.frontend)"
+            " && has(self.metadataStore))",
+            "greptimedb needs clusterRef, or all of version, metasrv, frontend and metadataStore",
+            lambda greptimedb: (
+                greptimedb.cluster_ref is not None
+                or None not in (greptimedb.version, greptimedb.metasrv, greptimedb.frontend, greptimedb.metadata_store)
+            ),
         ),
         Rule(
-            "!has(self.tls) || self.metasrv.startsWith('https://') || self.frontend.startsWith('https://')",
+            "!has(self.clusterRef) || (!has(self.metasrv) && !has(self.frontend))",
+            "clusterRef finds metasrv and frontend by itself: leave the addresses out, or leave clusterRef out",
+            lambda greptimedb: (
+                greptimedb.cluster_ref is None or (greptimedb.metasrv is None and greptimedb.frontend is None)
+            ),
+        ),
+        Rule(
+            "!has(self.version) || int(self.version.split('.')[0]) >= 1 || int(self.version.split('.')[1]) >= 16",
+            "GreptimeDB has the admin interface that Seawall needs since 0.16",
+            lambda greptimedb: greptimedb.version is None or tuple(map(int, greptimedb.version.split("."))) >= (0, 16),
+        ),
+        Rule(
+            "!has(self.tls) || (has(self.metasrv) && self.metasrv.startsWith('https://'))"
+            " || (has(self.frontend) && self.frontend.startsWith('https://'))",
             "tls needs an https:// URL, of the metasrv or of the frontend",
             lambda greptimedb: (
                 greptimedb.tls is None or _is_https(greptimedb.metasrv) or _is_https(greptimedb.frontend)
             ),
         ),
         Rule(
-            "!has(self.auth) || self.auth.insecure || self.frontend.startsWith('https://')",
+            "!has(self.auth) || self.auth.insecure || (has(self.frontend) && self.frontend.startsWith('https://'))",
             "auth without TLS sends the password in clear text: use an https:// URL of the frontend, or"
             " auth.insecure: true",
             lambda greptimedb: greptimedb.auth is None or greptimedb.auth.insecure or _is_https(greptimedb.frontend),
         ),
     )
 
-    version: Annotated[str, Field(min_length=3, max_length=5, pattern=r"^[0-9]{1,2}\.[0-9]{1,2}$")]
-    """Major and minor version, as in "1.1": what a region reads when it opens differs between them."""
-    metasrv: URL
-    """URL of the metasrv's HTTP port (http://host:4000). It knows no users: who reaches it may turn on maintenance."""
-    frontend: URL
-    """URL of the frontend's HTTP port (http://host:4000)."""
+    cluster_ref: GreptimeDBClusterRef | None = None
+    """The GreptimeDBCluster whose database it is: metasrv, frontend, an etcd without TLS and users, the version and the
+    StatefulSets of the datanodes are found there at every reconciliation; absent: they are declared here."""
+    version: Annotated[str, Field(min_length=3, max_length=5, pattern=r"^[0-9]{1,2}\.[0-9]{1,2}$")] | None = None
+    """Major and minor version, as in "1.1": what a region reads when it opens differs between them. Absent: what the
+    tag of the GreptimeDBCluster's image says."""
+    metasrv: URL | None = None
+    """URL of the metasrv's HTTP port (http://host:4000). It knows no users: who reaches it may turn on maintenance.
+    Absent: `clusterRef` finds it."""
+    frontend: URL | None = None
+    """URL of the frontend's HTTP port (http://host:4000). Absent: `clusterRef` finds it."""
+    datanode_http_port: Annotated[int, Field(ge=1, le=65_535)] = 4000
+    """HTTP port of the datanodes, at the host that each of them reports to the metasrv: what they run with is read
+    there, to tell people where it differs. One that does not answer there is no obstacle.
+    With `clusterRef` it is found, and this one is not looked at."""
     tls: GreptimeTLS | None = None
     """TLS to those of the two URLs that are https://; absent means the system's trust store."""
     auth: FrontendAuth | None = None
     """User name and password for the frontend, and never sent to the metasrv; absent means none."""
-    metadata_store: MetadataStore
-    """Where the metasrv keeps its metadata."""
+    metadata_store: MetadataStore | None = None
+    """Where the metasrv keeps its metadata. Absent: the etcd that the GreptimeDBCluster names; one with TLS or users,
+    and PostgreSQL, are declared here beside `clusterRef`."""
     auto_prune: AutoPrune = AutoPrune.PHYSICAL
     """What the metasrv's `[wal]` says. `Logical`: `auto_prune_logical_delete = true`, it moves the pruned marker and
     Seawall deletes. `Disabled`: `auto_prune_interval = "0s"`, Seawall does both. `Physical`, GreptimeDB's own default:
@@ -163,9 +197,14 @@ class DataPlane(APIModel):
             lambda plane: plane.datanodes is None or plane.greptimedb is not None,
         ),
         Rule(
-            "!has(self.restart) || has(self.datanodes)",
+            "!has(self.datanodes) || !has(self.greptimedb) || !has(self.greptimedb.clusterRef)",
+            "greptimedb.clusterRef finds the datanodes by itself: leave datanodes out",
+            lambda plane: plane.datanodes is None or plane.cluster_ref is None,
+        ),
+        Rule(
+            "!has(self.restart) || has(self.datanodes) || (has(self.greptimedb) && has(self.greptimedb.clusterRef))",
             "restart needs datanodes: it is about their pods",
-            lambda plane: plane.restart is None or plane.datanodes is not None,
+            lambda plane: plane.restart is None or plane.names_datanodes,
         ),
     )
 
@@ -174,6 +213,17 @@ class DataPlane(APIModel):
     wal_config: WALConfig | None = None
     """Renders the database's WAL configuration."""
     datanodes: Datanodes | None = None
-    """The pods to watch and to restart; absent: Seawall restarts nobody."""
+    """The pods to watch and to restart; absent: those of `greptimedb.clusterRef`, and without that Seawall restarts
+    nobody."""
     restart: RestartSpec | None = None
     """How they are restarted; absent: with the defaults."""
+
+    @property
+    def cluster_ref(self) -> GreptimeDBClusterRef | None:
+        """The GreptimeDBCluster that is named, if any."""
+        return None if self.greptimedb is None else self.greptimedb.cluster_ref
+
+    @property
+    def names_datanodes(self) -> bool:
+        """Whether there are pods to watch and to restart."""
+        return self.datanodes is not None or self.cluster_ref is not None

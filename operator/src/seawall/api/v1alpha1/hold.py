@@ -148,6 +148,9 @@ WAL_HOLD = Kind(
     columns=(
         PrinterColumn("Cluster", "string", ".spec.clusterRef.name", "WALCluster whose topics are held"),
         PrinterColumn("State", "string", ".status.state", "What became of the hold"),
+        PrinterColumn(
+            "Granted", "string", '.status.conditions[?(@.type=="Granted")].status', "Whether it may be relied on"
+        ),
         PrinterColumn("Topics", "integer", ".status.topics", "Topics that are held"),
         PrinterColumn("Expires", "string", ".status.expireTime", "When it expires unless it is renewed"),
         PrinterColumn("Lag", "integer", ".status.lagBytes", "Bytes from its offsets to the end of the topics"),

@@ -121,6 +121,8 @@ class RefusedTopic(StatusModel):
 
     topic: Annotated[str, Field(max_length=249)]
     """Name of the topic."""
+    reason: Annotated[str, Field(max_length=64)] = "DeleteRefused"
+    """NotSupportedByKafka or DeleteRefused."""
     message: Annotated[str, Field(max_length=512)]
     """Why, in Kafka's own words."""
 

@@ -164,7 +164,7 @@ class FailedChange(StatusModel):
     """What Kafka or the API server answered to a change that is tried again."""
 
     reason: Annotated[str, Field(max_length=64)]
-    """ChangeRefused or ChangeUnanswered."""
+    """ChangeRefused, NotSupportedByKafka or ChangeUnanswered."""
     message: Annotated[str, Field(max_length=1024)]
     """The answer, in its own sentence."""
 

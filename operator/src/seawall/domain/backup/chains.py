@@ -19,6 +19,7 @@ from seawall.api.v1alpha1.spark_job import JobStage
 from seawall.domain.backup.reasons import RetentionReason
 from seawall.domain.backup.runs import OwnBackups, RemoveBackup, is_incremental, keeps
 from seawall.domain.conditions import ConditionBuilder, as_status
+from seawall.domain.events import EventReason
 from seawall.domain.step import Event, EventType
 
 _PROBLEMS = {
@@ -167,4 +168,6 @@ def chain_events(before: WALBackupPolicyStatus, after: Listed) -> tuple[Event, .
     """Which chains were deleted."""
     left = {each.name for each in after.chains}
     names = [each.name for each in before.chains if not each.gone and each.name not in left]
-    return tuple(Event(EventType.NORMAL, "ChainDeleted", f"Chain {name} is deleted in the store") for name in names)
+    return tuple(
+        Event(EventType.NORMAL, EventReason.CHAIN_DELETED, f"Chain {name} is deleted in the store") for name in names
+    )

@@ -20,16 +20,11 @@ from seawall.api.meta import Condition, ConditionType, InvalidSpec, Key
 from seawall.api.v1alpha1.backup import WALBackup
 from seawall.api.v1alpha1.backup_policy import DrillStatus, WALBackupPolicy, WALBackupPolicySpec
 from seawall.api.v1alpha1.cluster import WALCluster
-from seawall.api.v1alpha1.restore import (
-    RestoreSource,
-    RestoreStage,
-    RestoreTarget,
-    ScratchTopics,
-    WALRestore,
-    WALRestoreSpec,
-)
+from seawall.api.v1alpha1.restore import RestoreSource, RestoreTarget, ScratchTopics, WALRestore, WALRestoreSpec
+from seawall.api.v1alpha1.restore_status import RestoreStage
 from seawall.domain.backup.reasons import DrillReason
 from seawall.domain.conditions import ConditionBuilder, ConditionStatus, as_status, find_condition
+from seawall.domain.events import EventReason
 from seawall.domain.schedule import BadSchedule, TimeInName, beyond_history, controlled_by, newest, period, read_cron
 from seawall.domain.step import Event, EventType
 
@@ -47,7 +42,7 @@ class CreateDrill:
     def event(self) -> Event:
         """What the event says."""
         message = f"Created WALRestore {self.key.name}: it restores {self.spec.source.backup} into scratch topics"
-        return Event(EventType.NORMAL, "DrillCreated", message)
+        return Event(EventType.NORMAL, EventReason.DRILL_CREATED, message)
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +54,7 @@ class RemoveDrill:
     def event(self) -> Event:
         """What the event says."""
         name = self.drill.metadata.name
-        return Event(EventType.NORMAL, "DrillDeleted", f"Deleted WALRestore {name}: newer ones are kept")
+        return Event(EventType.NORMAL, EventReason.DRILL_DELETED, f"Deleted WALRestore {name}: newer ones are kept")
 
 
 DrillAction = CreateDrill | RemoveDrill
@@ -128,10 +123,18 @@ def due_time(policy: str, drill: str) -> datetime | None:
     return _TIME.read_after(f"{policy}-{_MARK}", drill)
 
 
-def expected_drills(policy: WALBackupPolicy, now: datetime) -> timedelta | None:
-    """The time from the next drill to the one after; None where none are expected."""
+def expects_drills(policy: WALBackupPolicy) -> bool:
+    """Whether drills are to begin, as far as anybody can read: a schedule that is wrong was meant to do that."""
     spec = policy.spec
-    if isinstance(spec, InvalidSpec) or spec.drill is None or spec.suspend or policy.metadata.is_paused:
+    if policy.status.drill is None or policy.metadata.is_paused:
+        return False
+    return isinstance(spec, InvalidSpec) or not (spec.drill is None or spec.suspend)
+
+
+def expected_drills(policy: WALBackupPolicy, now: datetime) -> timedelta | None:
+    """The time from the next drill to the one after; None where none are expected, or nobody can read when."""
+    spec = policy.spec
+    if isinstance(spec, InvalidSpec) or spec.drill is None or not expects_drills(policy):
         return None
     cron = read_cron(spec.drill.schedule, spec.time_zone, policy.metadata.creation_timestamp)
     return None if isinstance(cron, BadSchedule) else period(cron, now)

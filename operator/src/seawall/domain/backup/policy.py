@@ -12,66 +12,39 @@ backup is a full one, and the condition BackedUp says why.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
-from seawall.api.meta import Condition, ConditionType, InvalidSpec, Key
-from seawall.api.v1alpha1.backup import ParentRef, WALBackup, WALBackupSpec
+from seawall.api.meta import ConditionType, InvalidSpec, Key
+from seawall.api.v1alpha1.backup import ParentRef, WALBackupSpec
 from seawall.api.v1alpha1.backup_policy import (
     BackupHold,
-    LastBackup,
     WALBackupPolicy,
     WALBackupPolicySpec,
     WALBackupPolicyStatus,
 )
-from seawall.api.v1alpha1.backup_template import BackupLevel, BackupTemplate
+from seawall.api.v1alpha1.backup_template import BackupTemplate
 from seawall.api.v1alpha1.cluster import WALCluster
-from seawall.api.v1alpha1.hold import WALHold
-from seawall.api.v1alpha1.restore import WALRestore
-from seawall.api.v1alpha1.spark_job import JobStage
-from seawall.domain.backup.chains import Listed, chain_events, list_chains, retention_condition
-from seawall.domain.backup.drills import DrillAction, Drills, drill_condition, location_of, plan_drills
-from seawall.domain.backup.reasons import PolicyReason, Reason
-from seawall.domain.backup.retention import retention_of
+from seawall.domain.backup.chains import list_chains
+from seawall.domain.backup.drills import DrillAction, location_of, plan_drills
+from seawall.domain.backup.policy_case import Case, Observed
+from seawall.domain.backup.policy_status import events_of, status_of
+from seawall.domain.backup.reasons import PolicyReason
 from seawall.domain.backup.runs import (
     CreateBackup,
     OwnBackups,
     PolicyAction,
     RemoveBackup,
     backup_name_at,
-    due_time,
-    hold_key,
-    is_incremental,
     plan_holds,
-    reason_of,
 )
 from seawall.domain.conditions import (
-    ConditionBuilder,
     Outlook,
     Verdict,
-    as_status,
-    find_condition,
-    loss_event,
-    transition_events,
 )
 from seawall.domain.decision import Decision, Published, silent
 from seawall.domain.schedule import BadSchedule, Cron, ScheduleReason, newest, period, read_cron, seconds_until
 from seawall.domain.spark_job.actions import why_unusable
-from seawall.domain.step import Event, EventType
-
-
-@dataclass(frozen=True, slots=True)
-class Observed:
-    """What one tick sees: the WALCluster, and all backups and holds of the namespace."""
-
-    now: datetime
-    cluster: WALCluster | None = None
-    backups: Sequence[WALBackup] = ()
-    holds: Sequence[WALHold] = ()
-    restores: Sequence[WALRestore] = ()
-    """All of the namespace."""
-
 
 BackupPolicyDecision = Decision[WALBackupPolicyStatus, PolicyAction | DrillAction]
 
@@ -83,33 +56,6 @@ class Plan:
     verdict: Verdict
     next_time: datetime | None = None
     actions: tuple[PolicyAction, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class Case:
-    """A policy, and what was observed."""
-
-    policy: WALBackupPolicy
-    own: OwnBackups
-    observed: Observed
-    last_run: datetime | None
-    listed: Listed
-
-    @property
-    def now(self) -> datetime:
-        """The time of this tick."""
-        return self.observed.now
-
-    @property
-    def created(self) -> datetime:
-        """When the policy was made."""
-        return self.policy.metadata.creation_timestamp
-
-    def last_full(self) -> datetime | None:
-        """For what time the last full backup was due that completed."""
-        fulls = [each for each in self.own.completed if each.status.manifest is not None and not is_incremental(each)]
-        times = [*(due_time(self.own.policy, each.metadata.name) for each in fulls), self.policy.status.last_full_time]
-        return newest(times, self.now)
 
 
 def decide(policy: WALBackupPolicy, observed: Observed) -> BackupPolicyDecision:
@@ -126,8 +72,8 @@ def decide(policy: WALBackupPolicy, observed: Observed) -> BackupPolicyDecision:
         verdict = replace(verdict, message=f"{verdict.message}; a drill waits: {drills.waits}")
 
     def publish(verdict: Verdict) -> Published[WALBackupPolicyStatus]:
-        status = _status_of(case, verdict, plan.next_time, drills)
-        return Published(status, _events_of(case, status))
+        status = status_of(case, verdict, plan.next_time, drills)
+        return Published(status, events_of(case, status))
 
     return Decision(
         policy.status,
@@ -146,8 +92,13 @@ def last_run_time(policy: WALBackupPolicy, own: OwnBackups, now: datetime) -> da
     return newest(times, now)
 
 
+def expects_backups(policy: WALBackupPolicy) -> bool:
+    """Whether backups are to begin, as far as anybody can read: a schedule that is wrong was meant to do that."""
+    return isinstance(policy.spec, InvalidSpec) or not policy.spec.suspend
+
+
 def expected_period(policy: WALBackupPolicy, now: datetime) -> timedelta | None:
-    """The time from the next backup to the one after; None where none are expected."""
+    """The time from the next backup to the one after; None where none are expected, or nobody can read when."""
     spec = policy.spec
     if isinstance(spec, InvalidSpec) or spec.suspend:
         return None
@@ -273,83 +224,6 @@ def _why_none_may_begin(
         message = "suspend is set: no new backups begin, and the log is held as long as hold allows"
         return Verdict(Outlook.READY, PolicyReason.SUSPENDED, message)
     return None
-
-
-def _status_of(case: Case, verdict: Verdict, next_time: datetime | None, drills: Drills) -> WALBackupPolicyStatus:
-    """The status; what is known only from objects that are gone stays."""
-    policy, own = case.policy, case.own
-    build = ConditionBuilder(policy.status.conditions, policy.metadata.generation, case.now)
-    last = own.last
-    hold = None if last is None else own.holds.get(hold_key(last).name)
-    return WALBackupPolicyStatus(
-        observed_generation=policy.metadata.generation,
-        conditions=(
-            *build.kstatus(verdict),
-            *_backed_up(case, build),
-            *_retention(case, build),
-            *drill_condition(policy, drills, build),
-        ),
-        active=None if own.active is None else own.active.metadata.name,
-        last=_as_last(last) or policy.status.last,
-        last_run_time=case.last_run,
-        last_full_time=case.last_full(),
-        next_run_time=next_time,
-        drill=drills.status,
-        last_drill_time=None if drills.status is None else drills.status.last_passed_time,
-        lag_bytes=None if hold is None else hold.status.lag_bytes,
-        chains=case.listed.rows,
-        chain_count=len(case.listed.chains) or None,
-        stored_bytes=sum(each.stored_bytes for each in case.listed.chains) or None,
-        retention_time=case.listed.time,
-    )
-
-
-def _as_last(backup: WALBackup | None) -> LastBackup | None:
-    if backup is None or backup.status.completion_time is None:
-        return None
-    status, proof = backup.status, backup.status.verified
-    return LastBackup(
-        name=backup.metadata.name,
-        chain=status.chain or "",
-        time=backup.status.completion_time,
-        verified=BackupLevel.NONE if proof is None else proof.level,
-    )
-
-
-def _backed_up(case: Case, build: ConditionBuilder) -> tuple[Condition, ...]:
-    """How the newest backup ended; none before the first."""
-    kind, ended = ConditionType.BACKED_UP, case.own.newest_over
-    lost = case.own.lost_hold
-    if lost is not None and ended == case.own.last:
-        return (build(kind, "False", Reason.CHAIN_ENDED, f"the next backup is a full one: {lost}"),)
-    if ended is None:
-        before = find_condition(case.policy.status.conditions, kind)
-        return () if before is None else (before,)
-    ready = find_condition(ended.status.conditions, ConditionType.READY)
-    message = f"WALBackup {ended.metadata.name}: {ready.message if ready is not None else ''}"
-    is_good = ended.status.stage is JobStage.COMPLETED
-    return (build(kind, as_status(is_good), reason_of(ended) or "Unknown", message),)
-
-
-def _retention(case: Case, build: ConditionBuilder) -> tuple[Condition, ...]:
-    return retention_condition(case.listed, case.own, retention_of(case.policy), build)
-
-
-def _events_of(case: Case, status: WALBackupPolicyStatus) -> tuple[Event, ...]:
-    """What became of the backup that was active, of the policy, and of what it is there for."""
-    before, conditions = case.policy.status.active, case.policy.status.conditions
-    events: list[Event] = []
-    if before is not None and before not in {each.metadata.name for each in case.own.all}:
-        events.append(Event(EventType.WARNING, "BackupGone", f"WALBackup {before} was deleted before it ended"))
-    watched = {
-        ConditionType.BACKED_UP: "backed up again",
-        ConditionType.RETENTION_APPLIED: "retention is applied again",
-        ConditionType.DRILL_PASSED: "a drill passes again",
-    }
-    losses = (loss_event(conditions, status.conditions, kind, again) for kind, again in watched.items())
-    events += [each for each in losses if each is not None]
-    events += chain_events(case.policy.status, case.listed)
-    return (*events, *transition_events(conditions, status.conditions))
 
 
 def _stalled(reason: PolicyReason | ScheduleReason, message: str) -> Verdict:

@@ -19,6 +19,7 @@ from seawall.api.v1alpha1.hold import WALHold, WALHoldSpec
 from seawall.api.v1alpha1.spark_job import JobStage
 from seawall.domain.backup.reasons import Reason
 from seawall.domain.conditions import find_condition
+from seawall.domain.events import EventReason
 from seawall.domain.schedule import TimeInName, beyond_history, controlled_by
 from seawall.domain.spark_job.actions import ReleaseHold, attempt_key
 from seawall.domain.spark_job.case import is_granted
@@ -52,7 +53,7 @@ class CreateBackup:
 
     def event(self) -> Event:
         """What the event says."""
-        return Event(EventType.NORMAL, "BackupCreated", f"Created WALBackup {self.key.name}: {self.why}")
+        return Event(EventType.NORMAL, EventReason.BACKUP_CREATED, f"Created WALBackup {self.key.name}: {self.why}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +65,9 @@ class RemoveBackup:
 
     def event(self) -> Event:
         """What the event says."""
-        return Event(EventType.NORMAL, "BackupDeleted", f"Deleted WALBackup {self.backup.metadata.name}: {self.why}")
+        return Event(
+            EventType.NORMAL, EventReason.BACKUP_DELETED, f"Deleted WALBackup {self.backup.metadata.name}: {self.why}"
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +79,7 @@ class HoldForNext:
 
     def event(self) -> Event:
         """What the event says."""
-        return Event(EventType.NORMAL, "HoldPlaced", f"Placed WALHold {self.key.name} for the next backup")
+        return Event(EventType.NORMAL, EventReason.HOLD_PLACED, f"Placed WALHold {self.key.name} for the next backup")
 
 
 PolicyAction = CreateBackup | RemoveBackup | HoldForNext | ReleaseHold

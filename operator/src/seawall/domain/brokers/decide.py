@@ -15,6 +15,7 @@ from seawall.domain.brokers.status import events_of, with_brokers, with_nothing_
 from seawall.domain.brokers.view import BrokersFound, InternalTopic, ReplicationView
 from seawall.domain.conditions import ConditionBuilder, Outlook, Verdict
 from seawall.domain.decision import FAILURES, Decision, Failure, Published, silent
+from seawall.domain.events import EventReason
 from seawall.domain.kafka import MIN_ISR, ConfigChange
 from seawall.domain.min_isr import Limit, limit_of
 from seawall.domain.step import Event, EventType
@@ -37,7 +38,7 @@ class RepairMinISR:
     def event(self) -> Event:
         """What the event says."""
         said = f"Set {MIN_ISR} of {self.topic} to {self.min_isr}; it was {self.before}"
-        return Event(EventType.NORMAL, "InternalTopicRepaired", said)
+        return Event(EventType.NORMAL, EventReason.INTERNAL_TOPIC_REPAIRED, said)
 
 
 def min_isr_repairs(

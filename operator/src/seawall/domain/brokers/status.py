@@ -11,6 +11,7 @@ from seawall.api.v1alpha1.kafka_brokers import BrokerState, BrokerStatus, Quorum
 from seawall.domain.brokers.reasons import Reason
 from seawall.domain.brokers.view import BrokerNumbers, BrokersFound, InternalTopic, ReplicationView
 from seawall.domain.conditions import ConditionBuilder, ConditionStatus, loss_event, with_own
+from seawall.domain.events import EventReason
 from seawall.domain.partitions import NO_RATES, Quorum, QuorumReplica
 from seawall.domain.step import Event, EventType
 from seawall.domain.throttles import least_of, own_rates_sentence
@@ -169,7 +170,9 @@ def events_of(before: WALClusterStatus, after: WALClusterStatus) -> tuple[Event,
     replicas = loss_event(before.conditions, after.conditions, OWN_CONDITIONS[0], "replicas are in sync again")
     quorum = loss_event(before.conditions, after.conditions, OWN_CONDITIONS[1], "the controllers are well again")
     drained = (
-        Event(EventType.NORMAL, "BrokerDrained", f"nothing is on broker {broker} any more: it may be removed")
+        Event(
+            EventType.NORMAL, EventReason.BROKER_DRAINED, f"nothing is on broker {broker} any more: it may be removed"
+        )
         for broker in sorted(_drained(after) - _drained(before))
     )
     return (*filter(None, (replicas, quorum)), *drained)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from seawall.api.meta import TOPICS_FINALIZER
+from seawall.domain.events import EventReason
 from seawall.domain.kubernetes import ConfigMap
 from seawall.domain.step import Event, EventType
 from seawall.domain.text import listed
@@ -17,7 +18,9 @@ class AddFinalizer:
 
     def event(self) -> Event:
         """What the event says."""
-        return Event(EventType.NORMAL, "FinalizerAdded", f"Added {TOPICS_FINALIZER}: deletionPolicy is Delete")
+        return Event(
+            EventType.NORMAL, EventReason.FINALIZER_ADDED, f"Added {TOPICS_FINALIZER}: deletionPolicy is Delete"
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +32,7 @@ class RemoveFinalizer:
 
     def event(self) -> Event:
         """What the event says."""
-        return Event(self.type, "FinalizerRemoved", f"Removed {TOPICS_FINALIZER}: {self.why}")
+        return Event(self.type, EventReason.FINALIZER_REMOVED, f"Removed {TOPICS_FINALIZER}: {self.why}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +43,9 @@ class DecideDeletion:
 
     def event(self) -> Event:
         """What the event says."""
-        return Event(EventType.NORMAL, "DeletionDecided", f"Wrote down which logs go: {listed(list(self.names))}")
+        return Event(
+            EventType.NORMAL, EventReason.DELETION_DECIDED, f"Wrote down which logs go: {listed(list(self.names))}"
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +57,9 @@ class FinishDeletion:
     def event(self) -> Event:
         """What the event says."""
         gone = listed(list(self.names))
-        return Event(EventType.NORMAL, "FinalizerRemoved", f"Removed {TOPICS_FINALIZER}: Kafka has no more {gone}")
+        return Event(
+            EventType.NORMAL, EventReason.FINALIZER_REMOVED, f"Removed {TOPICS_FINALIZER}: Kafka has no more {gone}"
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +70,7 @@ class WriteConfigMap:
 
     def event(self) -> Event:
         """What the event says."""
-        return Event(EventType.NORMAL, "WALConfigWritten", f"Wrote ConfigMap {self.config_map.key.name}")
+        return Event(EventType.NORMAL, EventReason.WAL_CONFIG_WRITTEN, f"Wrote ConfigMap {self.config_map.key.name}")
 
 
 ClusterAction = TopicAction | AddFinalizer | RemoveFinalizer | DecideDeletion | FinishDeletion | WriteConfigMap

@@ -17,6 +17,7 @@ from seawall.domain.conditions import find_condition, loss_event
 from seawall.domain.dataplane.connection import NoDataPlane
 from seawall.domain.dataplane.identity import reads_marker_at_open
 from seawall.domain.dataplane.view import DataPlaneView
+from seawall.domain.events import EventReason
 from seawall.domain.ledger.observation import Unavailable
 from seawall.domain.ledger.page import LedgerPage
 from seawall.domain.step import Event, EventType
@@ -83,7 +84,7 @@ def data_plane_status(cluster: WALCluster, observed: Observed) -> DataPlaneStatu
             "reporting": view.reporting,
             "regions": view.regions,
             "topics_in_use": view.topics_in_use,
-            "reads_marker_at_open": reads_marker_at_open(view.version or greptimedb.version),
+            "reads_marker_at_open": reads_marker_at_open(view.version or observed.declared_version(greptimedb) or ""),
         }
     )
 
@@ -97,7 +98,9 @@ def readoption_event(cluster: WALCluster, status: WALClusterStatus) -> Event | N
     before, now = Pin.of(cluster.status.data_plane).identity, Pin.of(status.data_plane).identity
     if before is None or now == before:
         return None
-    return Event(EventType.WARNING, "DatabaseReadopted", f"The metadata store is {now} from now on, and was {before}")
+    return Event(
+        EventType.WARNING, EventReason.DATABASE_READOPTED, f"The metadata store is {now} from now on, and was {before}"
+    )
 
 
 def data_plane_event(cluster: WALCluster, status: WALClusterStatus) -> Event | None:

@@ -65,7 +65,7 @@ def _case(cluster: WALCluster, spec: WALClusterSpec, observed: Observed) -> Case
     blocked = _identity_gate(cluster, spec, kafka, observed)
     if blocked is not None:
         return blocked
-    wal_config = _wanted_config_map(cluster, spec, observed.config_map)
+    wal_config = _wanted_config_map(cluster, spec, observed)
     return Case(cluster, spec, kafka, observed.pool, observed, wal_config)
 
 
@@ -146,9 +146,16 @@ def _config_map_action(case: Case) -> WriteConfigMap | None:
     return WriteConfigMap(wanted)
 
 
-def _wanted_config_map(cluster: WALCluster, spec: WALClusterSpec, found: ConfigMap | None) -> ConfigMap | None:
-    """Rendered once a tick; it replaces the version that was found."""
+def _wanted_config_map(cluster: WALCluster, spec: WALClusterSpec, observed: Observed) -> ConfigMap | None:
+    """Rendered once a tick; it replaces the version that was found.
+
+    What was rendered for a GreptimeDBCluster stays while that is not found: its version may decide the text.
+    """
     if spec.wal_config is None:
         return None
+    found = observed.config_map
+    version = None if spec.greptimedb is None else observed.declared_version(spec.greptimedb)
     key = Key(cluster.metadata.namespace, spec.wal_config.config_map_name)
-    return ConfigMap(key, render_wal_config(spec), cluster.metadata.uid, found.resource_version if found else None)
+    is_known = spec.greptimedb is None or spec.greptimedb.cluster_ref is None or version is not None
+    data = render_wal_config(spec, version) if is_known or found is None else found.data
+    return ConfigMap(key, data, cluster.metadata.uid, found.resource_version if found else None)

@@ -7,10 +7,12 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from seawall.api.meta import Key
+from seawall.api.v1alpha1.data_plane import GreptimeDB
 from seawall.domain.clocks import ServerTime, TrustedTime
 from seawall.domain.cluster.going import PoolNow
 from seawall.domain.cluster.lost import MissingTopics
 from seawall.domain.dataplane.connection import NoDataPlane
+from seawall.domain.dataplane.greptimedb_cluster import Absence, GreptimeDBCluster
 from seawall.domain.dataplane.view import DataPlaneView
 from seawall.domain.kafka import KafkaView, NoKafka
 from seawall.domain.kubernetes import ConfigMap
@@ -69,8 +71,15 @@ class Observed:
     missing: MissingTopics | None = None
     sharing: Sharing | str | None = None
     """What of the Kafka is Strimzi's, or why nobody knows; None: nobody asks, or there is no Strimzi."""
+    greptimedb_cluster: GreptimeDBCluster | Absence | str | None = None
+    """The GreptimeDBCluster that is named, or why there is none; None: none is named, or it was not read."""
     server: ServerTime | None = None
     """The API server's clock at `now`; None: nobody knows, and no annotation with an expiry counts."""
+
+    def declared_version(self, greptimedb: GreptimeDB) -> str | None:
+        """As a person declared it, or as the GreptimeDBCluster's image is called; None: neither says."""
+        found = self.greptimedb_cluster
+        return greptimedb.version or (found.version if isinstance(found, GreptimeDBCluster) else None)
 
     @property
     def time(self) -> TrustedTime:

@@ -39,11 +39,23 @@ class Reason(StrEnum):
     """Stalled. An older GreptimeDB runs than `version` declares: nothing is deleted, because it does not read what
     Seawall announces. Declare the oldest version that runs, or finish the upgrade."""
     AS_DECLARED = "AsDeclared"
-    """False. DataPlaneConfigDiffers: the metasrv runs with the `[wal]` that is declared, as far as Seawall needs it."""
+    """False. DataPlaneConfigDiffers: the metasrv, and each datanode that was read, run with the `[wal]` that is
+    declared, as far as Seawall needs it."""
     CONFIG_DIFFERS = "ConfigDiffers"
-    """True. DataPlaneConfigDiffers: the metasrv's `[wal]` is not as declared; the message has the keys and both values.
-    What runs counts, and nothing is deleted while it is about pruning: set the keys and restart every metasrv, or
-    declare what runs."""
+    """True. DataPlaneConfigDiffers: the `[wal]` of the metasrv or of datanodes is not as declared; the message has the
+    keys and both values. What runs counts, and nothing is deleted while it is about pruning: set the keys and restart
+    every metasrv, or those datanodes, or declare what runs."""
+    CONFIG_NOT_PASTED = "ConfigNotPasted"
+    """True. DataPlaneConfigDiffers: the GreptimeDBCluster has not the `[wal]` that Seawall renders: paste it from the
+    ConfigMap into the field that the message names (docs/greptimedb-operator.md#paste-the-wal-configuration)."""
+    GATED = "Gated"
+    """True. RestartsGated: an edit of the GreptimeDBCluster restarts no datanode before Seawall lets it."""
+    PARTITION_OPEN = "PartitionOpen"
+    """False. RestartsGated: Kubernetes restarts datanodes by itself when the GreptimeDBCluster is edited, **whether
+    their WAL can be replayed or not**: set `rollingUpdate.partition` as the message says
+    (docs/greptimedb-operator.md#gate-the-restarts)."""
+    CLUSTER_UNKNOWN = "GreptimeDBClusterUnknown"
+    """Unknown. RestartsGated: the GreptimeDBCluster cannot be read; DataPlaneReachable says why."""
     SECOND_PRUNER = "SecondPruner"
     """True. DataPlaneConfigDiffers: the database deletes records by itself, **through any hold**: none is granted, and
     Seawall deletes nothing. Set the key that the message names in the `[wal]` of every metasrv, restart them, and say

@@ -1,12 +1,14 @@
 """Whether the database runs with the `[wal]` that a WALCluster declares: the condition DataPlaneConfigDiffers.
 
 What runs decides (`ledger/mode.py`); this tells people. It is asked of the metasrv that answers: of several behind one
-address it is one of them, so all must have the same settings.
+address it is one of them, so all must have the same settings. Datanodes are asked one by one, where they can be
+reached; nothing is decided by what they say.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 
 from seawall.api.meta import Condition, ConditionType, InvalidSpec
 from seawall.api.v1alpha1.cluster import WALCluster, WALClusterSpec, WALClusterStatus
@@ -15,12 +17,24 @@ from seawall.domain.cluster.observed import Observed
 from seawall.domain.cluster.reasons import Reason
 from seawall.domain.conditions import find_condition
 from seawall.domain.dataplane.connection import NoDataPlane
+from seawall.domain.dataplane.greptimedb_cluster import GreptimeDBCluster
+from seawall.domain.dataplane.pasted import not_pasted
 from seawall.domain.dataplane.view import DataPlaneView
-from seawall.domain.dataplane.wal_settings import Declared, WALSettings, differences
+from seawall.domain.dataplane.wal_settings import (
+    Declared,
+    DeclaredOfDatanodes,
+    WALSettings,
+    datanode_differences,
+    differences,
+)
 from seawall.domain.ledger.mode import cure_of
 from seawall.domain.step import Event, EventType
+from seawall.domain.walconfig.render import render_wal_config
 
 KIND = ConditionType.DATA_PLANE_CONFIG_DIFFERS
+MOST_NAMED = 4
+SHOWN = 5
+"""Datanodes whose ids are in a message."""
 
 
 def settings_conditions(
@@ -40,7 +54,10 @@ def _found(
     build: Callable[..., Condition],
 ) -> Condition:
     before = find_condition(cluster.status.conditions, KIND)
+    pasted = _not_pasted(spec, observed)
     match observed.data_plane:
+        case None | NoDataPlane() if pasted is not None:
+            return build(KIND, "True", Reason.CONFIG_NOT_PASTED, pasted)
         case None if before is not None and before.observed_generation == cluster.metadata.generation:
             return before
         case None:
@@ -48,28 +65,79 @@ def _found(
         case NoDataPlane():
             return build(KIND, "Unknown", Reason.SETTINGS_UNKNOWN, "the data plane does not answer")
         case DataPlaneView() as view if view.wal is not None:
-            return _compared(spec, greptimedb, view, view.wal, build)
+            return _compared(Case(spec, greptimedb, observed), view, view.wal, build)
         case DataPlaneView():
             return build(KIND, "Unknown", Reason.SETTINGS_UNKNOWN, "the metasrv does not answer GET /config")
 
 
-def _compared(
-    spec: WALClusterSpec,
-    greptimedb: GreptimeDB,
-    view: DataPlaneView,
-    wal: WALSettings,
-    build: Callable[..., Condition],
-) -> Condition:
-    found = differences(wal, _declared(spec, greptimedb))
+@dataclass(frozen=True, slots=True)
+class Case:
+    """What is declared, and what was observed."""
+
+    spec: WALClusterSpec
+    greptimedb: GreptimeDB
+    observed: Observed
+
+
+def _compared(case: Case, view: DataPlaneView, wal: WALSettings, build: Callable[..., Condition]) -> Condition:
+    found = differences(wal, _declared(case.spec, case.greptimedb))
     listed = "; ".join(map(str, found))
     if wal.deletes:
-        cure = cure_of(view.version or greptimedb.version)
+        cure = cure_of(view.version or case.observed.declared_version(case.greptimedb) or "")
         said = f"; {listed}" if found else ""
+        said = "".join([said, *(f"; {each}" for each in _of_datanodes(case.spec, view))])
         message = f"the database deletes records by itself, through any hold: set {cure} in every metasrv's [wal]{said}"
         return build(KIND, "True", Reason.SECOND_PRUNER, message)
-    if found:
-        return build(KIND, "True", Reason.CONFIG_DIFFERS, f"in the metasrv's [wal] {listed}; what runs counts")
-    return build(KIND, "False", Reason.AS_DECLARED, "the metasrv's [wal] is as declared")
+    differing = [f"in the metasrv's [wal] {listed}"] if found else []
+    differing += _of_datanodes(case.spec, view)
+    pasted = _not_pasted(case.spec, case.observed)
+    if pasted is not None:
+        return build(KIND, "True", Reason.CONFIG_NOT_PASTED, "; ".join([pasted, *differing]))
+    if differing:
+        return build(KIND, "True", Reason.CONFIG_DIFFERS, f"{'; '.join(differing)}; what runs counts{_unread(view)}")
+    datanodes = f", and that of {_counted(len(view.datanode_wal))}" if view.datanode_wal else ""
+    return build(KIND, "False", Reason.AS_DECLARED, f"the metasrv's [wal] is as declared{datanodes}{_unread(view)}")
+
+
+def _of_datanodes(spec: WALClusterSpec, view: DataPlaneView) -> list[str]:
+    config, topics = spec.wal_config, spec.topics
+    batch = topics.max_message_bytes if config is None else config.batch_bytes(topics)
+    found = datanode_differences(view.datanode_wal, DeclaredOfDatanodes(batch, is_rendered=config is not None))
+    return [f"in the [wal] of {_named(datanodes)} {difference}" for difference, datanodes in found.items()]
+
+
+def _named(datanodes: Sequence[int]) -> str:
+    shown = ", ".join(map(str, datanodes[:SHOWN]))
+    more = f" and {len(datanodes) - SHOWN} more" if len(datanodes) > SHOWN else ""
+    return f"datanode {shown}" if len(datanodes) == 1 else f"datanodes {shown}{more}"
+
+
+def _unread(view: DataPlaneView) -> str:
+    """One that cannot be asked is no fault: its port may be closed to Seawall on purpose."""
+    silent = view.reporting - len(view.datanode_wal)
+    return f"; {_counted(silent)} not read (GET /config)" if silent > 0 else ""
+
+
+def _counted(datanodes: int) -> str:
+    return "1 datanode" if datanodes == 1 else f"{datanodes} datanodes"
+
+
+def _not_pasted(spec: WALClusterSpec, observed: Observed) -> str | None:
+    """What of the rendered `[wal]` a GreptimeDBCluster lacks, and where to paste it; None: nothing."""
+    found = observed.greptimedb_cluster
+    if not isinstance(found, GreptimeDBCluster) or spec.wal_config is None or spec.greptimedb is None:
+        return None
+    rendered = render_wal_config(spec, observed.declared_version(spec.greptimedb))
+    lacking = not_pasted(found, rendered)
+    if not lacking:
+        return None
+    listed = "; ".join(f"in {where} {difference}" for where, difference in lacking[:MOST_NAMED])
+    more = f" (and {len(lacking) - MOST_NAMED} more)" if len(lacking) > MOST_NAMED else ""
+    name = spec.wal_config.config_map_name
+    return (
+        f"GreptimeDBCluster {found.key.name}: {listed}{more}; paste [wal] of ConfigMap {name}: metasrv.toml into"
+        " spec.meta.config, datanode.toml into the config of the datanodes"
+    )
 
 
 def _declared(spec: WALClusterSpec, greptimedb: GreptimeDB) -> Declared:

@@ -22,6 +22,7 @@ from seawall.domain.cluster.data_plane import (
     data_plane_status,
     readoption_event,
 )
+from seawall.domain.cluster.gate import gate_conditions, gate_event
 from seawall.domain.cluster.identity import why_wrong
 from seawall.domain.cluster.observed import Observed
 from seawall.domain.cluster.reasons import Reason
@@ -166,6 +167,7 @@ def status_of(case: Case, verdict: Verdict) -> WALClusterStatus:
             ),
             *data_plane_conditions(case.cluster, case.observed, build),
             *settings_conditions(case.cluster, case.observed, build),
+            *gate_conditions(case.cluster, case.observed, build),
             *wal_conditions(case.cluster, case.observed, build),
             *sharing_conditions(case.cluster, case.observed, build),
             *_conditions_of_others(case.cluster),
@@ -207,6 +209,7 @@ def status_without_pool(cluster: WALCluster, verdict: Verdict, observed: Observe
             build(ConditionType.TOPICS_READY, "Unknown", verdict.reason, verdict.message),
             *data_plane_conditions(cluster, observed, build),
             *settings_conditions(cluster, observed, build),
+            *gate_conditions(cluster, observed, build),
             *wal_conditions(cluster, observed, build),
             *sharing_conditions(cluster, observed, build),
             *_conditions_of_others(cluster),
@@ -228,7 +231,13 @@ def events_of(cluster: WALCluster, status: WALClusterStatus) -> tuple[Event, ...
     ready = transition_events(cluster.status.conditions, status.conditions)
     ready = tuple(event for event in ready if event.message != reported)  # the run's own controller has told it
     adopted = readoption_event(cluster, status)
-    others = (adopted, data_plane_event(cluster, status), settings_event(cluster, status), wal_event(cluster, status))
+    others = (
+        adopted,
+        data_plane_event(cluster, status),
+        settings_event(cluster, status),
+        gate_event(cluster, status),
+        wal_event(cluster, status),
+    )
     return tuple(dict.fromkeys((*ready, *filter(None, others))))  # what two conditions say alike is told once
 
 

@@ -20,7 +20,7 @@ from seawall.domain.cluster.sharing import judge_managed
 from seawall.domain.conditions import Outlook, Verdict, find_condition
 from seawall.domain.dataplane.identity import is_older_than_declared
 from seawall.domain.dataplane.view import DataPlaneView
-from seawall.domain.decision import REFUSED, Failure
+from seawall.domain.decision import Failure
 from seawall.domain.kafka import KafkaView, NoKafka, Unreachable
 from seawall.domain.kubernetes import ConfigMap
 from seawall.domain.ledger.observation import UnavailableReason
@@ -129,7 +129,7 @@ def _reassigning(case: Case) -> Verdict | None:
         return None
     if run.failed_change is not None:
         found = run.failed_change
-        return Failure(found.message, final=found.reason == REFUSED).verdict
+        return Failure.with_reason(found.reason, found.message).verdict
     if run.stage is ReassignmentStage.AWAITING_APPROVAL:
         return Verdict(Outlook.PAUSED, Reason.AWAITING_APPROVAL, run.message, CLUSTER_RETRY_SECONDS)
     if run.is_active:
@@ -204,9 +204,11 @@ def _version_differs(case: Case) -> Verdict | None:
     view, declared = case.observed.data_plane, case.spec.greptimedb
     if declared is None or not isinstance(view, DataPlaneView) or view.version is None:
         return None
-    if not is_older_than_declared(view.version, declared.version):
+    version = case.observed.declared_version(declared)
+    if version is None or not is_older_than_declared(view.version, version):
         return None
-    message = f"GreptimeDB {view.version} runs and dataPlane.greptimedb.version declares {declared.version}"
+    where = "dataPlane.greptimedb.version declares" if declared.version else "the GreptimeDBCluster's image declares"
+    message = f"GreptimeDB {view.version} runs and {where} {version}"
     return Verdict(Outlook.STALLED, Reason.VERSION_DIFFERS, f"{message}: declare what runs, or finish the upgrade")
 
 

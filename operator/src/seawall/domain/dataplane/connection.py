@@ -72,13 +72,17 @@ class PostgresConnection:
 
 @dataclass(frozen=True, slots=True)
 class DataPlaneConnection:
-    """The URLs of a GreptimeDB cluster's metasrv and frontend, TLS to both, a user of the frontend, and its store."""
+    """The URLs of a GreptimeDB cluster's metasrv and frontend, TLS to both, a user of the frontend, and its store.
+
+    Datanodes have no TLS, and their HTTP is at this port of the host that each reports.
+    """
 
     metasrv: str
     frontend: str
     store: EtcdConnection | PostgresConnection
     tls: ClientTLS = SYSTEM_TRUST
     user: User | None = None
+    datanode_http_port: int = 4000
 
 
 class NotReached(StrEnum):
@@ -106,6 +110,11 @@ class NotReached(StrEnum):
     UNEXPECTED_ANSWER = "UnexpectedAnswer"
     """Something else answered at this address, or a report or key makes no sense: correct the address, or upgrade
     Seawall when GreptimeDB is newer."""
+    CLUSTER_MISSING = "GreptimeDBClusterMissing"
+    """`clusterRef` names no GreptimeDBCluster, or the operator may not read it: do what the message says."""
+    CLUSTER_UNSUITABLE = "GreptimeDBClusterUnsuitable"
+    """The GreptimeDBCluster is there, and its database is none that Seawall can work with: its WAL is not in Kafka, or
+    in topics of another prefix, or its metadata store or version cannot be found. Do what the message says."""
     SECRET_MISSING = "SecretMissing"  # noqa: S105 - a reason, no secret
     """A Secret or a key in it, which the connection needs, does not exist or makes no sense: create it."""
     SECRET_FORBIDDEN = "SecretForbidden"  # noqa: S105 - a reason, no secret

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from datetime import datetime
 
 from seawall.domain.dataplane.identity import Node, weakest_version
 from seawall.domain.dataplane.metadata import MetadataSnapshot, regions_of_topics
 from seawall.domain.dataplane.reports import DatanodeReport
-from seawall.domain.dataplane.wal_settings import WALSettings
+from seawall.domain.dataplane.wal_settings import DatanodeSettings, WALSettings
 from seawall.domain.times import DATABASE_REPORTING_WITHIN
 
 
@@ -29,25 +29,41 @@ class DataPlaneView:
     """The oldest version that runs; None: not every process has said its own."""
     wal: WALSettings | None
     """What its metasrv runs with; None: it did not say."""
+    datanode_wal: Mapping[int, DatanodeSettings] = field(default_factory=dict)
+    """What those datanodes run with that report and say so, by their ids."""
+
+
+@dataclass(frozen=True, slots=True)
+class RunningWAL:
+    """What processes of a database said that they run with."""
+
+    metasrv: WALSettings | None = None
+    datanodes: Mapping[int, DatanodeSettings] = field(default_factory=dict)
+
+
+def reporting(reports: Iterable[DatanodeReport], now: datetime) -> tuple[DatanodeReport, ...]:
+    """Those of datanodes that live, as far as their reports say."""
+    return tuple(report for report in reports if abs(now - report.reported_at) <= DATABASE_REPORTING_WITHIN)
 
 
 def view_data_plane(
-    reports: Iterable[DatanodeReport],
+    reports: Sequence[DatanodeReport],
     snapshot: MetadataSnapshot,
     nodes: Iterable[Node],
-    wal: WALSettings | None,
+    wal: RunningWAL,
     now: datetime,
 ) -> DataPlaneView:
     """Counts what the newest report of each datanode and the metadata say."""
-    reported_at = {report.datanode_id: report.reported_at for report in reports}
+    reported = {report.datanode_id for report in reports}
     topics = regions_of_topics(snapshot).values()
     return DataPlaneView(
-        datanodes=len(snapshot.datanodes.keys() | reported_at.keys()),
-        reporting=sum(abs(now - at) <= DATABASE_REPORTING_WITHIN for at in reported_at.values()),
+        datanodes=len(snapshot.datanodes.keys() | reported),
+        reporting=len(reporting(reports, now)),
         regions=len(frozenset[int]().union(*(topic.regions for topic in topics))),
         topics_in_use=sum(bool(topic.regions) for topic in topics),
         store_id=snapshot.store_id,
         claims=snapshot.claims,
         version=weakest_version(nodes),
-        wal=wal,
+        wal=wal.metasrv,
+        datanode_wal=wal.datanodes,
     )

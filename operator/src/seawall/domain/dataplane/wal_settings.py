@@ -1,15 +1,22 @@
-"""`[wal]` of a metasrv as it runs, by its own word: who deletes from the WAL topics is decided there, and nowhere else.
+"""`[wal]` of a metasrv and of datanodes as they run, by their own word.
+
+Who deletes from the WAL topics is decided by the metasrv, and nowhere else; how records are written and read by each
+datanode.
 
 GreptimeDB (v0.16.0 to v1.2.0-beta.2, `src/meta-srv/src/bootstrap.rs`, `src/servers/src/http.rs`): a metasrv serves its
 options as TOML at `/config` of its HTTP port, as they were put together at its start of the file, of environment
 variables and of defaults, so a key that nobody set is there too. They do not change before it starts anew. The text
 has the password of `[wal.sasl]` in clear (`KafkaClientSaslConfig` hides it only where it is logged): nothing of it but
 what is named here is kept or said.
+
+A datanode does the same (`src/datanode/src/service.rs`), without users and without TLS. Of what it serves only three
+keys mean anything to it: it neither names topics nor prunes (`topic_name_prefix` is read by the metasrv's
+`wal_provider/topic_pool.rs` alone, and so are the `auto_prune_*` that a datanode of 0.14 to 0.16 still shows).
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 KAFKA = "kafka"
@@ -45,13 +52,34 @@ class WALSettings:
 
 
 @dataclass(frozen=True, slots=True)
+class DatanodeSettings:
+    """What a datanode runs with."""
+
+    provider: str
+    """`kafka`, or where else it writes its WAL."""
+    max_batch_bytes: int | None = None
+    """Largest batch that it writes; None: it did not say."""
+    overwrite_entry_start_id: bool = False
+    """Whether a region opens over records that are gone, instead of failing."""
+
+
+@dataclass(frozen=True, slots=True)
 class Declared:
-    """What a WALCluster declares of the same."""
+    """What a WALCluster declares of a metasrv's settings."""
 
     topic_name_prefix: str
     num_topics: int
     prunes: bool
     logical_delete: bool
+
+
+@dataclass(frozen=True, slots=True)
+class DeclaredOfDatanodes:
+    """What a WALCluster declares of its datanodes' settings."""
+
+    max_batch_bytes: int
+    is_rendered: bool
+    """Whether the batch size is in a ConfigMap that Seawall writes; else it is what a topic takes at most."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,6 +111,28 @@ def _differences(running: WALSettings, declared: Declared) -> Iterator[Differenc
         yield Difference("topic_name_prefix", f'"{running.topic_name_prefix}"', f'"{declared.topic_name_prefix}"')
     if running.num_topics != declared.num_topics:
         yield Difference("num_topics", str(running.num_topics), str(declared.num_topics))
+
+
+def datanode_differences(
+    running: Mapping[int, DatanodeSettings], declared: DeclaredOfDatanodes
+) -> Mapping[Difference, tuple[int, ...]]:
+    """The keys that differ, each with the ids of the datanodes where they do so alike."""
+    found: dict[Difference, list[int]] = {}
+    for datanode_id, settings in sorted(running.items()):
+        for difference in _datanode_differences(settings, declared):
+            found.setdefault(difference, []).append(datanode_id)
+    return {difference: tuple(datanodes) for difference, datanodes in found.items()}
+
+
+def _datanode_differences(running: DatanodeSettings, declared: DeclaredOfDatanodes) -> Iterator[Difference]:
+    if running.provider != KAFKA:
+        yield Difference("provider", f'"{running.provider}"', f'"{KAFKA}"')
+        return
+    batch, wanted = running.max_batch_bytes, declared.max_batch_bytes
+    if batch is not None and (batch != wanted if declared.is_rendered else batch > wanted):
+        yield Difference("max_batch_bytes", f"{batch} bytes", f"{'' if declared.is_rendered else 'at most '}{wanted}")
+    if running.overwrite_entry_start_id:
+        yield Difference("overwrite_entry_start_id", "true", "false")
 
 
 def _interval(running: WALSettings) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from seawall.domain.events import EventReason
 from seawall.domain.ledger.observation import Observation, ObservedCluster
 from seawall.domain.ledger.shards import IntentShard, PoolId
 from seawall.domain.step import Event, EventType
@@ -29,9 +30,9 @@ class WriteRecords:
         """What the event says."""
         if self.readopted:
             message = f"Readopted {listed(list(self.readopted))}, as seawall.dev/readopt says: {self.reason}"
-            return Event(EventType.WARNING, "LogsReadopted", message)
+            return Event(EventType.WARNING, EventReason.LOGS_READOPTED, message)
         more = f" and {len(self.topics) - 1} more" if len(self.topics) > 1 else ""
-        return Event(EventType.NORMAL, "LogsRecorded", f"Recorded the identity of {self.topics[0]}{more}")
+        return Event(EventType.NORMAL, EventReason.LOGS_RECORDED, f"Recorded the identity of {self.topics[0]}{more}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,9 +46,13 @@ class ClaimDatabase:
     def event(self) -> Event:
         """What the event says."""
         if self.before is None:
-            return Event(EventType.NORMAL, "DatabaseClaimed", "Claimed the database: nobody else announces its markers")
+            return Event(
+                EventType.NORMAL,
+                EventReason.DATABASE_CLAIMED,
+                "Claimed the database: nobody else announces its markers",
+            )
         message = f"Claimed the database, which {self.before} had claimed, as seawall.dev/readopt says"
-        return Event(EventType.WARNING, "DatabaseClaimed", message)
+        return Event(EventType.WARNING, EventReason.DATABASE_CLAIMED, message)
 
 
 def claim_of(observation: Observation) -> ClaimDatabase | None:

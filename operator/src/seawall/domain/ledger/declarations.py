@@ -143,7 +143,7 @@ def parse_dead(annotation: str, time: TrustedTime) -> DeadRegions | str:
     found = parse_declaration(DEAD_ANNOTATION, annotation, time, what="region ids", example=_EXAMPLE_OF_DEAD)
     if isinstance(found, str):
         return found
-    wrong = next((one for one in found.what if not _is_region_id(one)), None)
+    wrong = next((one for one in found.what if not is_region_id(one)), None)
     if wrong is not None:
         return f"{DEAD_ANNOTATION}: {wrong!r} is no region id"
     return DeadRegions(frozenset(map(int, found.what)), found.grounds)
@@ -162,7 +162,8 @@ def contradicted_problem(regions: Iterable[int], fact: str) -> str:
     return f"{DEAD_ANNOTATION}: region {first}{more} is declared dead and {fact}: the declaration is ignored"
 
 
-def _is_region_id(text: str) -> bool:
+def is_region_id(text: str) -> bool:
+    """Whether it is an id as GreptimeDB writes it: a number of 64 bits."""
     return _REGION_ID.fullmatch(text) is not None and int(text) < _BEYOND
 
 
@@ -177,6 +178,11 @@ def _are(regions: Iterable[int]) -> tuple[str, str]:
 
 _GLOB = re.compile(r"[a-zA-Z0-9._*?-]{1,249}")
 _EXAMPLE_OF_UNUSED = "wal_7, wal_9: table dropped in May@2026-12-24T18:00:00Z"
+
+
+def is_glob(text: str) -> bool:
+    """Whether it is a name of a topic, or a pattern of one with * and ?."""
+    return _GLOB.fullmatch(text) is not None
 
 
 @dataclass(frozen=True, slots=True)
@@ -201,7 +207,7 @@ def parse_unused(annotation: str, time: TrustedTime) -> Unused | str:
     found = parse_declaration(UNUSED_ANNOTATION, annotation, time, what="topics", example=_EXAMPLE_OF_UNUSED)
     if isinstance(found, str):
         return found
-    wrong = next((topic for topic in found.what if _GLOB.fullmatch(topic) is None), None)
+    wrong = next((topic for topic in found.what if not is_glob(topic)), None)
     if wrong is not None:
         return f"{UNUSED_ANNOTATION}: {wrong!r} is no name of a topic, nor a glob"
     return Unused(found.what, found.grounds)

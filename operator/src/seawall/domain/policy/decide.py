@@ -17,6 +17,7 @@ from seawall.api.v1alpha1.policy import WALPurgePolicy, WALPurgePolicyStatus
 from seawall.api.v1alpha1.purge import Stage, WALPurge
 from seawall.domain.conditions import ConditionBuilder, Verdict, find_condition, transition_events
 from seawall.domain.decision import Decision, Published, silent
+from seawall.domain.events import EventReason
 from seawall.domain.policy.plan import Observed, last_run_time, make_plan
 from seawall.domain.policy.runs import OwnRuns, PolicyAction, due_time
 from seawall.domain.schedule import seconds_until
@@ -50,7 +51,7 @@ def events_of(policy: WALPurgePolicy, own: OwnRuns, status: WALPurgePolicyStatus
     ended = [_end_of(run) for run in own.finished if _is_recent(policy, run)]
     before, names = policy.status.active, {run.metadata.name for run in own.active + own.finished}
     if before is not None and before not in names:
-        ended.append(Event(EventType.NORMAL, "RunGone", f"WALPurge {before} was deleted before it ended"))
+        ended.append(Event(EventType.NORMAL, EventReason.RUN_GONE, f"WALPurge {before} was deleted before it ended"))
     return (*ended, *transition_events(policy.status.conditions, status.conditions))
 
 
@@ -64,10 +65,10 @@ def _is_recent(policy: WALPurgePolicy, run: WALPurge) -> bool:
 
 def _end_of(run: WALPurge) -> Event:
     if run.status.stage is Stage.COMPLETED:
-        return Event(EventType.NORMAL, "RunCompleted", f"WALPurge {run.metadata.name} completed")
+        return Event(EventType.NORMAL, EventReason.RUN_COMPLETED, f"WALPurge {run.metadata.name} completed")
     failed = find_condition(run.status.conditions, ConditionType.FAILED)
     why = f": {failed.message}" if failed is not None and failed.message else ""
-    return Event(EventType.WARNING, "RunFailed", f"WALPurge {run.metadata.name} failed{why}")
+    return Event(EventType.WARNING, EventReason.RUN_FAILED, f"WALPurge {run.metadata.name} failed{why}")
 
 
 PolicyDecision = Decision[WALPurgePolicyStatus, PolicyAction]

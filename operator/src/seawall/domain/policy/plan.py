@@ -168,10 +168,16 @@ def last_run_time(policy: WALPurgePolicy, own: OwnRuns, now: datetime) -> dateti
     return newest(times, now)
 
 
-def expected_period(policy: WALPurgePolicy, now: datetime) -> timedelta | None:
-    """The time from the next run to the one after; None where no runs are expected by time."""
+def expects_runs(policy: WALPurgePolicy) -> bool:
+    """Whether runs are to begin by time, as far as anybody can read: a schedule that is wrong was meant to do that."""
     spec = policy.spec
-    if isinstance(spec, InvalidSpec) or spec.suspend or (spec.schedule is None and spec.interval is None):
+    return isinstance(spec, InvalidSpec) or not (spec.suspend or (spec.schedule is None and spec.interval is None))
+
+
+def expected_period(policy: WALPurgePolicy, now: datetime) -> timedelta | None:
+    """The time from the next run to the one after; None where no runs are expected by time, or nobody can read when."""
+    spec = policy.spec
+    if isinstance(spec, InvalidSpec) or not expects_runs(policy):
         return None
     schedule = read_schedule(spec, policy.metadata.creation_timestamp)
     return None if isinstance(schedule, BadSchedule) else period(schedule, now)

@@ -14,6 +14,7 @@ from typing import Self
 from seawall.api.meta import Key
 from seawall.api.v1alpha1.policy import WALPurgePolicy
 from seawall.api.v1alpha1.purge import Stage, WALPurge, WALPurgeSpec
+from seawall.domain.events import EventReason
 from seawall.domain.schedule import TimeInName, controlled_by
 from seawall.domain.step import Event, EventType
 
@@ -30,7 +31,7 @@ class CreateRun:
     def event(self) -> Event:
         """What the event says."""
         why = f": {self.why}" if self.why is not None else ""
-        return Event(EventType.NORMAL, "RunCreated", f"Created WALPurge {self.key.name}{why}")
+        return Event(EventType.NORMAL, EventReason.RUN_CREATED, f"Created WALPurge {self.key.name}{why}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +43,9 @@ class DeleteRun:
     def event(self) -> Event:
         """What the event says."""
         name, stage = self.run.metadata.name, self.run.status.stage
-        return Event(EventType.NORMAL, "RunDeleted", f"Deleted WALPurge {name} ({stage}): newer ones are kept")
+        return Event(
+            EventType.NORMAL, EventReason.RUN_DELETED, f"Deleted WALPurge {name} ({stage}): newer ones are kept"
+        )
 
 
 PolicyAction = CreateRun | DeleteRun

@@ -7,8 +7,10 @@ from dataclasses import dataclass
 
 from seawall.domain.dataplane.flush import Flushed
 from seawall.domain.dataplane.metadata import MarkerMove
-from seawall.domain.errors import Refused
+from seawall.domain.errors import NotSupported, Refused
+from seawall.domain.events import EventReason
 from seawall.domain.frozen_targets import Target
+from seawall.domain.kafka_log import DeleteRefused
 from seawall.domain.ledger.actions import ClaimDatabase
 from seawall.domain.ledger.observation import ObservedCluster
 from seawall.domain.ledger.shards import IntentShard, PoolId
@@ -24,7 +26,7 @@ class FlushRegions:
 
     def event(self) -> Event:
         """What the event says."""
-        return Event(EventType.NORMAL, "FlushAsked", f"Asked {len(self.region_ids)} regions to flush")
+        return Event(EventType.NORMAL, EventReason.FLUSH_ASKED, f"Asked {len(self.region_ids)} regions to flush")
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +38,9 @@ class WriteTargets:
 
     def event(self) -> Event:
         """What the event says."""
-        return Event(EventType.NORMAL, "TargetsWritten", f"Wrote what was seen of {len(self.targets)} topics")
+        return Event(
+            EventType.NORMAL, EventReason.TARGETS_WRITTEN, f"Wrote what was seen of {len(self.targets)} topics"
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +57,7 @@ class Announce:
 
     def event(self) -> Event:
         """What the event says."""
-        return Event(EventType.NORMAL, "Announced", f"Moved the pruned markers of {len(self.moves)} topics")
+        return Event(EventType.NORMAL, EventReason.ANNOUNCED, f"Moved the pruned markers of {len(self.moves)} topics")
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +71,7 @@ class WriteIntents:
 
     def event(self) -> Event:
         """What the event says."""
-        return Event(EventType.NORMAL, "IntentsWritten", f"Wrote the records of {self.topics} topics")
+        return Event(EventType.NORMAL, EventReason.INTENTS_WRITTEN, f"Wrote the records of {self.topics} topics")
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +85,7 @@ class DeleteRecords:
 
     def event(self) -> Event:
         """What the event says."""
-        return Event(EventType.NORMAL, "RecordsDeleted", f"Deleted records of {len(self.before)} topics")
+        return Event(EventType.NORMAL, EventReason.RECORDS_DELETED, f"Deleted records of {len(self.before)} topics")
 
 
 PurgeAction = FlushRegions | ClaimDatabase | WriteTargets | Announce | WriteIntents | DeleteRecords
@@ -90,6 +94,16 @@ PurgeAction = FlushRegions | ClaimDatabase | WriteTargets | Announce | WriteInte
 class DeletesRefused(Refused):
     """Kafka refused to delete records of some topics of a batch; by topic its own words."""
 
-    def __init__(self, topics: Mapping[str, str]) -> None:
-        super().__init__(next(iter(topics.values())))
+    def __init__(self, topics: Mapping[str, DeleteRefused]) -> None:
+        super().__init__(next(iter(topics.values())).message)
         self.topics = topics
+
+
+class DeletesNotSupported(DeletesRefused, NotSupported):
+    """It refused them all because it deletes no records for us."""
+
+
+def refused_deletes(topics: Mapping[str, DeleteRefused]) -> DeletesRefused:
+    """The refusal of these topics."""
+    is_none = all(refused.unsupported for refused in topics.values())
+    return DeletesNotSupported(topics) if is_none else DeletesRefused(topics)

@@ -15,6 +15,7 @@ from seawall.api.meta import InvalidSpec
 from seawall.api.v1alpha1.purge import Stage, WALPurge, WALPurgeSpec, WALPurgeStatus
 from seawall.domain.conditions import Outlook, Verdict, transition_events
 from seawall.domain.decision import Decision, Published, silent
+from seawall.domain.events import EventReason
 from seawall.domain.frozen_targets import TargetsLost
 from seawall.domain.ledger.observation import Observation, Unavailable, UnavailableReason
 from seawall.domain.purge.reasons import Reason
@@ -53,10 +54,10 @@ def _declared(before: WALPurgeStatus, after: WALPurgeStatus, observed: Observed)
     events: list[Event] = []
     if unused:
         message = f"No region writes to {listed(sorted(unused))}: {next(iter(unused.values()))}"
-        events.append(Event(EventType.NORMAL, "DeclaredUnused", message))
+        events.append(Event(EventType.NORMAL, EventReason.DECLARED_UNUSED, message))
     if dead:
         message = f"Not every region of {listed(sorted(dead))} counts: {dead[min(dead)]}"
-        events.append(Event(EventType.WARNING, "DeclaredDead", message))
+        events.append(Event(EventType.WARNING, EventReason.DECLARED_DEAD, message))
     return tuple(events)
 
 

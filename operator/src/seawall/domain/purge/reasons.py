@@ -45,7 +45,10 @@ class Reason(StrEnum):
 class TopicEnd(StrEnum):
     """Why a topic was not purged although the ledger had nothing against it."""
 
+    NOT_SUPPORTED = "NotSupportedByKafka"
+    """Kafka deletes no records for our user: give the right (docs/kafka-acls.md). Where a managed Kafka does not offer
+    it at all, the log only grows (docs/managed-kafka.md#a-kafka-that-deletes-no-records)."""
     DELETE_REFUSED = "DeleteRefused"
-    """Kafka refused to delete: an ACL (docs/kafka-acls.md), or a policy of its provider."""
+    """Kafka refused to delete for a reason of its own, which the message of `refused` has."""
     DELETE_UNANSWERED = "DeleteUnanswered"
     """Kafka did not answer in time; the records may be gone or not. The next run reads where the log starts."""

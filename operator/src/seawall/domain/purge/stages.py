@@ -31,7 +31,7 @@ from seawall.domain.purge.actions import (
 )
 from seawall.domain.purge.reasons import Reason
 from seawall.domain.purge.state import Observed, RunState, candidates, still_waited_for
-from seawall.domain.purge.status import MAX_ROWS, at_end, planned_rows, so_far
+from seawall.domain.purge.status import MAX_ROWS, at_end, end_of_refused, planned_rows, so_far
 from seawall.domain.purge.waits import Times
 from seawall.domain.times import PURGE_VERIFICATION_WAIT
 
@@ -245,8 +245,8 @@ def _announcements(case: Case, waiting: list[str]) -> tuple[PurgeAction, ...]:
 def _with_refusals(status: WALPurgeStatus, observed: Observed) -> WALPurgeStatus:
     named = {each.topic for each in status.refused}
     rows = [
-        RefusedTopic(topic=topic, message=sentence[:512])
-        for topic, sentence in observed.refused.items()
+        RefusedTopic(topic=topic, reason=end_of_refused(refused).value, message=refused.message[:512])
+        for topic, refused in observed.refused.items()
         if topic not in named
     ]
     return status.model_copy(update={"refused": (*status.refused, *rows)[:MAX_ROWS]}) if rows else status

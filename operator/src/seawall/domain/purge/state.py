@@ -11,12 +11,14 @@ import numpy as np
 from seawall.api.v1alpha1.purge import AskedRegion, WALPurge, WALPurgeSpec, WALPurgeStatus
 from seawall.domain.dataplane.flush import Flushed
 from seawall.domain.frozen_targets import MAX_TARGETS, Target, TargetsLost, Written
+from seawall.domain.kafka_log import DeleteRefused
 from seawall.domain.ledger import offsets
 from seawall.domain.ledger.fence import Verdict
 from seawall.domain.ledger.ledger import Holder, Ledger, as_bytes, permit, plan, recorded_column
 from seawall.domain.ledger.observation import Observation, Unavailable
 from seawall.domain.ledger.page import held_by
 from seawall.domain.ledger.reasons import Reason
+from seawall.domain.purge.reasons import TopicEnd
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,9 +36,9 @@ class Observed:
     """Regions that this process asked to flush a moment ago; others may have been asked, too."""
     written: Written | None = None
     """Targets that this process has written for the run."""
-    refused_before: Mapping[str, str] = field(default_factory=dict)
+    refused_before: Mapping[str, DeleteRefused] = field(default_factory=dict)
     """By topic, why Kafka refused to delete in earlier ticks of this process."""
-    refused: Mapping[str, str] = field(default_factory=dict)
+    refused: Mapping[str, DeleteRefused] = field(default_factory=dict)
     """By topic, why Kafka refused to delete in this tick."""
 
 
@@ -77,7 +79,7 @@ class RunState:
     """The rows of the run's topics."""
     frozen: Mapping[str, Target]
     """What this run has frozen, by topic; empty until its status says so."""
-    refused: Mapping[str, str] = field(default_factory=dict)
+    refused: Mapping[str, DeleteRefused] = field(default_factory=dict)
     """By topic, why Kafka refused to delete."""
 
     @classmethod
@@ -86,7 +88,7 @@ class RunState:
         observation: Observation,
         spec: WALPurgeSpec,
         status: WALPurgeStatus,
-        refused: Mapping[str, str] | None = None,
+        refused: Mapping[str, DeleteRefused] | None = None,
     ) -> RunState:
         """The ledger twice: what a run that begins now would get to, and what this one may delete now."""
         inputs = observation.assessment.inputs
@@ -94,7 +96,10 @@ class RunState:
         rows = {name: row for row, name in enumerate(names) if name in observation.topics and spec.selects(name)}
         permitted = permit(inputs, recorded_column(names, dict(observation.read.recorded)))
         frozen = {} if isinstance(observation.frozen, TargetsLost) else observation.frozen
-        known = {each.topic: each.message for each in status.refused} | dict(refused or {})
+        named = {
+            each.topic: DeleteRefused(each.message, each.reason == TopicEnd.NOT_SUPPORTED) for each in status.refused
+        }
+        known = named | dict(refused or {})
         return cls(observation, status, plan(inputs), permitted, rows, frozen, known)
 
     def known_since(self) -> datetime | None:

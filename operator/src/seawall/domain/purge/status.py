@@ -9,6 +9,7 @@ from seawall.api.v1alpha1.purge import PlannedTopic, RunTopics, SkippedTopic, St
 from seawall.domain.conditions import ConditionBuilder, Verdict
 from seawall.domain.frozen_targets import Target
 from seawall.domain.kafka import by_number
+from seawall.domain.kafka_log import DeleteRefused
 from seawall.domain.ledger import rules
 from seawall.domain.ledger.reasons import Reason as Against
 from seawall.domain.purge.reasons import Reason, TopicEnd
@@ -105,8 +106,13 @@ def _end_of(state: RunState, topic: str) -> Against | TopicEnd | None:
     if _gone(state, topic) > 0:
         return None
     if topic in state.refused:
-        return TopicEnd.DELETE_REFUSED
+        return end_of_refused(state.refused[topic])
     return state.against_delete(topic) or TopicEnd.DELETE_UNANSWERED
+
+
+def end_of_refused(refused: DeleteRefused) -> TopicEnd:
+    """What a refusal is called."""
+    return TopicEnd.NOT_SUPPORTED if refused.unsupported else TopicEnd.DELETE_REFUSED
 
 
 def _worst(state: RunState, skipped: Iterable[tuple[str, Against | TopicEnd | None]]) -> tuple[SkippedTopic, ...]:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from seawall.api.meta import REASSIGNMENT_FINALIZER
 from seawall.api.quantity import format_bytes
 from seawall.domain.errors import Refused
+from seawall.domain.events import EventReason
 from seawall.domain.partitions import PartitionId, Rates, ThrottledReplicas
 from seawall.domain.reassignment.journal import Journal, Lists
 from seawall.domain.step import Event, EventType
@@ -29,7 +30,7 @@ class WriteJournal:
             f"Planned to move {len(found.moves)} partitions of {len(found.topics)} topics"
             f" ({', '.join(found.why)}; {format_bytes(found.copied)} bytes to copy), digest {found.digest}"
         )
-        return Event(EventType.NORMAL, "ReassignmentPlanned", message)
+        return Event(EventType.NORMAL, EventReason.REASSIGNMENT_PLANNED, message)
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +44,7 @@ class RememberLists:
     def event(self) -> Event:
         """What the event says."""
         message = f"Wrote down what somebody else throttled of {len(self.lists)} topics: it is put back at the end"
-        return Event(EventType.NORMAL, "ThrottleRemembered", message)
+        return Event(EventType.NORMAL, EventReason.THROTTLE_REMEMBERED, message)
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +53,9 @@ class AddFinalizer:
 
     def event(self) -> Event:
         """What the event says."""
-        return Event(EventType.NORMAL, "FinalizerAdded", f"Added {REASSIGNMENT_FINALIZER}: replicas are to be moved")
+        return Event(
+            EventType.NORMAL, EventReason.FINALIZER_ADDED, f"Added {REASSIGNMENT_FINALIZER}: replicas are to be moved"
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +67,7 @@ class RemoveFinalizer:
 
     def event(self) -> Event:
         """What the event says."""
-        return Event(self.type, "FinalizerRemoved", f"Removed {REASSIGNMENT_FINALIZER}: {self.why}")
+        return Event(self.type, EventReason.FINALIZER_REMOVED, f"Removed {REASSIGNMENT_FINALIZER}: {self.why}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,9 +85,9 @@ class SetThrottle:
         """What the event says."""
         if self.bytes_per_second is None:
             message = f"Listed what is throttled on {len(self.replicas)} topics; the rate is somebody else's"
-            return Event(EventType.NORMAL, "ThrottleSet", message)
+            return Event(EventType.NORMAL, EventReason.THROTTLE_SET, message)
         rate = format_bytes(self.bytes_per_second)
-        return Event(EventType.NORMAL, "ThrottleSet", f"Throttled reassignments to {rate} bytes a second")
+        return Event(EventType.NORMAL, EventReason.THROTTLE_SET, f"Throttled reassignments to {rate} bytes a second")
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,7 +103,7 @@ class ClearThrottle:
 
     def event(self) -> Event:
         """What the event says."""
-        return Event(EventType.NORMAL, "ThrottleRemoved", "Removed the throttle of reassignments")
+        return Event(EventType.NORMAL, EventReason.THROTTLE_REMOVED, "Removed the throttle of reassignments")
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,7 +114,7 @@ class Submit:
 
     def event(self) -> Event:
         """What the event says."""
-        return Event(EventType.NORMAL, "PartitionsMoving", f"Began to move {shown(self.targets)}")
+        return Event(EventType.NORMAL, EventReason.PARTITIONS_MOVING, f"Began to move {shown(self.targets)}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,7 +125,7 @@ class Cancel:
 
     def event(self) -> Event:
         """What the event says."""
-        return Event(EventType.NORMAL, "MovesCancelled", f"Cancelled the move of {shown(self.partitions)}")
+        return Event(EventType.NORMAL, EventReason.MOVES_CANCELLED, f"Cancelled the move of {shown(self.partitions)}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,7 +136,9 @@ class ElectLeaders:
 
     def event(self) -> Event:
         """What the event says."""
-        return Event(EventType.NORMAL, "LeadersElected", f"Elected the preferred leaders of {shown(self.partitions)}")
+        return Event(
+            EventType.NORMAL, EventReason.LEADERS_ELECTED, f"Elected the preferred leaders of {shown(self.partitions)}"
+        )
 
 
 ReassignmentAction = (

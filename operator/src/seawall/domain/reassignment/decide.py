@@ -15,6 +15,7 @@ from seawall.api.v1alpha1.cluster import WALCluster, WALClusterStatus
 from seawall.api.v1alpha1.reassignment import FailedChange, ReassignmentSpec, ReassignmentStage, ReassignmentStatus
 from seawall.domain.conditions import Outlook, Verdict
 from seawall.domain.decision import FAILURES, Decision, Published
+from seawall.domain.events import EventReason
 from seawall.domain.reassignment.actions import ReassignmentAction
 from seawall.domain.reassignment.case import MAX_MESSAGE
 from seawall.domain.reassignment.observed import Observed
@@ -52,13 +53,13 @@ def events_of(before: ReassignmentStatus | None, after: ReassignmentStatus | Non
     was, now = before or ReassignmentStatus(), after or ReassignmentStatus()
     events = []
     if now.infeasible is not None and now.infeasible != was.infeasible:
-        events.append(Event(EventType.WARNING, "ReassignmentInfeasible", now.infeasible))
+        events.append(Event(EventType.WARNING, EventReason.REASSIGNMENT_INFEASIBLE, now.infeasible))
     if now.failed_change is not None and now.failed_change != was.failed_change:
         events.append(Event(EventType.WARNING, now.failed_change.reason, now.failed_change.message))
     if len(now.refused) > len(was.refused):
         first = now.refused[len(was.refused)]
         message = f"Kafka refused to move {first.topic}-{first.partition}: {first.message}"
-        events.append(Event(EventType.WARNING, "MoveRefused", message))
+        events.append(Event(EventType.WARNING, EventReason.MOVE_REFUSED, message))
     if now.stage is not None and (now.stage, now.digest) != (was.stage, was.digest):
         kind = EventType.WARNING if now.stage in _WARNING else EventType.NORMAL
         events.append(Event(kind, f"Reassignment{now.stage.value}", now.message))

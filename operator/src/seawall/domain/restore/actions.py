@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from seawall.api.meta import SCRATCH_FINALIZER
+from seawall.domain.events import EventReason
 from seawall.domain.kafka import NewTopic
 from seawall.domain.ledger.shards import IntentShard, PoolId
 from seawall.domain.spark_job.actions import FreezeRequest, RemoveApplication, RemoveItself, Submit
@@ -27,7 +28,9 @@ class ClaimTopics:
 
     def event(self) -> Event:
         """What the event says."""
-        return Event(EventType.NORMAL, "TopicsClaimed", f"Claimed {listed(list(self.topics))}: nobody else makes them")
+        return Event(
+            EventType.NORMAL, EventReason.TOPICS_CLAIMED, f"Claimed {listed(list(self.topics))}: nobody else makes them"
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +41,9 @@ class MakeTopics:
 
     def event(self) -> Event:
         """What the event says."""
-        return Event(EventType.NORMAL, "TopicsCreated", f"Created {listed([topic.name for topic in self.topics])}")
+        return Event(
+            EventType.NORMAL, EventReason.TOPICS_CREATED, f"Created {listed([topic.name for topic in self.topics])}"
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +55,7 @@ class RemoveTopics:
     def event(self) -> Event:
         """What the event says."""
         message = f"Deleted {listed(sorted(self.ids))}, which an attempt that is over had made"
-        return Event(EventType.NORMAL, "TopicsRemoved", message)
+        return Event(EventType.NORMAL, EventReason.TOPICS_REMOVED, message)
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +68,9 @@ class AdoptLogs:
 
     def event(self) -> Event:
         """What the event says."""
-        return Event(EventType.NORMAL, "LogsRestored", f"Adopted the restored logs of {listed(list(self.topics))}")
+        return Event(
+            EventType.NORMAL, EventReason.LOGS_RESTORED, f"Adopted the restored logs of {listed(list(self.topics))}"
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +83,7 @@ class KeepForScratch:
 
     def event(self) -> Event:
         """What the event says."""
-        return Event(EventType.NORMAL, "FinalizerAdded", "A deletion will wait for the scratch topics")
+        return Event(EventType.NORMAL, EventReason.FINALIZER_ADDED, "A deletion will wait for the scratch topics")
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,9 +99,9 @@ class ReleaseScratch:
     def event(self) -> Event:
         """What the event says."""
         if not self.left:
-            return Event(EventType.NORMAL, "FinalizerRemoved", "No scratch topic is left")
+            return Event(EventType.NORMAL, EventReason.FINALIZER_REMOVED, "No scratch topic is left")
         message = f"Nobody could be asked to delete {listed(list(self.left))}: if they are there, delete them by hand"
-        return Event(EventType.WARNING, "ScratchTopicsLeft", message)
+        return Event(EventType.WARNING, EventReason.SCRATCH_TOPICS_LEFT, message)
 
 
 TopicAction = ClaimTopics | MakeTopics | RemoveTopics | AdoptLogs | KeepForScratch | ReleaseScratch

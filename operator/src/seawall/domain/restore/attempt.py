@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import assert_never
 
-from seawall.api.v1alpha1.restore import RestoreStage, WALRestoreStatus
+from seawall.api.v1alpha1.restore_status import RestoreStage, WALRestoreStatus
 from seawall.api.v1alpha1.spark_job import Outcome
 from seawall.domain.backup.program import build_program, secrets_of
 from seawall.domain.decision import Decision

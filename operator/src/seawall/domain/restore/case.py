@@ -10,7 +10,8 @@ from seawall.api.meta import Key
 from seawall.api.v1alpha1.backup_template import BackupSpec, BackupStorage, RestoreUser
 from seawall.api.v1alpha1.cluster import WALCluster, WALClusterSpec
 from seawall.api.v1alpha1.kafka_access import ExternalKafka
-from seawall.api.v1alpha1.restore import RestoredTopic, RestoreStage, WALRestore, WALRestoreSpec, WALRestoreStatus
+from seawall.api.v1alpha1.restore import WALRestore, WALRestoreSpec
+from seawall.api.v1alpha1.restore_status import RestoredTopic, RestoreStage, WALRestoreStatus
 from seawall.api.v1alpha1.secret_refs import ClientCertSecretRef, CredentialsSecretRef
 from seawall.api.v1alpha1.spark_job import Outcome
 from seawall.api.v1alpha1.spark_spec import SparkSpec

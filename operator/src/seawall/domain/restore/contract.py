@@ -11,7 +11,8 @@ from pydantic import Field
 
 from seawall.api.meta import StatusModel
 from seawall.api.v1alpha1.backup_template import BackupLevel, BackupStorage
-from seawall.api.v1alpha1.restore import RestoredPoint, RestoredTopic, RestoreTarget, WALRestoreSpec
+from seawall.api.v1alpha1.restore import RestoreTarget, WALRestoreSpec
+from seawall.api.v1alpha1.restore_status import RestoredPoint, RestoredTopic
 from seawall.domain.backup.contract import SummaryFinding, storage_of
 from seawall.domain.spark_job.request import JobSummary, Subject, store
 

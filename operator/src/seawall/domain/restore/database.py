@@ -70,6 +70,17 @@ def judge_pods(name: str, found: StatefulSet | None, pods: tuple[Pod, ...]) -> D
     return DatabaseNow(False, "no pod runs", f"{found.uid}/{found.generation}")
 
 
+def judge_sets(found: Iterable[DatabaseNow]) -> DatabaseNow:
+    """Of several StatefulSets: one that runs, or of which nobody knows, is enough."""
+    each = tuple(found)
+    worst = next((now for now in each if now.runs), None) or next((now for now in each if now.runs is None), None)
+    if worst is not None:
+        return worst
+    if not each:
+        return DatabaseNow(None, "whether the database runs is not known: it has no StatefulSet")
+    return DatabaseNow(False, "no pod runs", ",".join(now.stopped_as or "" for now in each))
+
+
 def judge(pods: DatabaseNow | None, reports: DatabaseNow | None) -> DatabaseNow:
     """Both together; None: no StatefulSet is declared, or nobody answers who knows a datanode."""
     if pods is None:

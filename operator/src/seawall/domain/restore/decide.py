@@ -27,13 +27,8 @@ from dataclasses import replace
 
 from seawall.api.meta import SCRATCH_FINALIZER, Condition, ConditionType, InvalidSpec
 from seawall.api.v1alpha1.cluster import WALCluster, WALClusterSpec
-from seawall.api.v1alpha1.restore import (
-    MAX_RESTORE_FINDINGS,
-    RestoreStage,
-    WALRestore,
-    WALRestoreSpec,
-    WALRestoreStatus,
-)
+from seawall.api.v1alpha1.restore import WALRestore, WALRestoreSpec
+from seawall.api.v1alpha1.restore_status import MAX_RESTORE_FINDINGS, RestoreStage, WALRestoreStatus
 from seawall.api.v1alpha1.spark_job import Outcome
 from seawall.domain.conditions import (
     ConditionBuilder,
@@ -43,17 +38,19 @@ from seawall.domain.conditions import (
     find_condition,
 )
 from seawall.domain.decision import Decision, Failure, Published, silent
+from seawall.domain.restore.adoption import STARTED, adopt
 from seawall.domain.restore.attempt import run, verdict_of
 from seawall.domain.restore.case import Case, Observed, RestoreDecision, declaration_of, ended
 from seawall.domain.restore.contract import RestoreSummary
 from seawall.domain.restore.inspecting import await_approval, inspect
 from seawall.domain.restore.reasons import Reason
+from seawall.domain.restore.removal import remove
 from seawall.domain.restore.scratch import prepare as prepare_scratch
 from seawall.domain.restore.scratch import why_late
 from seawall.domain.restore.scratch import write as write_scratch
 from seawall.domain.restore.scratch_removal import let_go, release
 from seawall.domain.restore.scratch_removal import remove as remove_scratch
-from seawall.domain.restore.topics import STARTED, adopt, prepare, remove, wait_for_stop, was_started
+from seawall.domain.restore.topics import prepare, wait_for_stop, was_started
 from seawall.domain.spark_job.actions import why_unusable
 from seawall.domain.spark_job.allowed import User, kafka_user, why_not_allowed
 from seawall.domain.spark_job.application import Ended

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from seawall.api.meta import RESTORE_ANNOTATION
-from seawall.api.v1alpha1.restore import (
+from seawall.api.v1alpha1.restore_status import (
     MAX_RESTORE_FINDINGS,
     RestoredTopic,
     RestorePlanStatus,

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from seawall.api.v1alpha1.restore import RestoreStage, WALRestore
+from seawall.api.v1alpha1.restore import WALRestore
+from seawall.api.v1alpha1.restore_status import RestoreStage
 from seawall.domain.restore.scratch_names import is_scratch
 
 WRITES = frozenset({RestoreStage.WRITING, RestoreStage.REMOVING, RestoreStage.ADOPTING})

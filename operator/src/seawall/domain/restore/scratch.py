@@ -14,7 +14,8 @@ from __future__ import annotations
 
 from seawall.api.meta import SCRATCH_FINALIZER, ConditionType
 from seawall.api.v1alpha1.backup_template import BackupLevel
-from seawall.api.v1alpha1.restore import MAX_RESTORE_FINDINGS, RestoreStage, ScratchTopics
+from seawall.api.v1alpha1.restore import ScratchTopics
+from seawall.api.v1alpha1.restore_status import MAX_RESTORE_FINDINGS, RestoreStage
 from seawall.api.v1alpha1.spark_job import Outcome
 from seawall.domain.conditions import find_condition
 from seawall.domain.kafka import MIN_ISR, NewTopic

@@ -10,7 +10,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from seawall.api.meta import InvalidSpec, ObjectMeta
-from seawall.api.v1alpha1.restore import RestoredTopic, WALRestore
+from seawall.api.v1alpha1.restore import WALRestore
+from seawall.api.v1alpha1.restore_status import RestoredTopic
 
 PREFIX = "seawall-scratch-"
 """How all of them begin."""

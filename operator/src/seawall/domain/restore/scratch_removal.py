@@ -9,7 +9,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from datetime import datetime
 
-from seawall.api.v1alpha1.restore import RestoredTopic, WALRestore, WALRestoreStatus
+from seawall.api.v1alpha1.restore import WALRestore
+from seawall.api.v1alpha1.restore_status import RestoredTopic, WALRestoreStatus
 from seawall.api.v1alpha1.spark_job import Outcome
 from seawall.domain.conditions import Outlook, Verdict
 from seawall.domain.decision import Decision
@@ -18,7 +19,7 @@ from seawall.domain.restore.actions import ReleaseScratch, RemoveTopics
 from seawall.domain.restore.case import Case, Observed, RestoreDecision, ScratchNow, without_topic
 from seawall.domain.restore.kafka_now import is_shown, still_there, why_silent
 from seawall.domain.restore.reasons import Reason
-from seawall.domain.restore.topics import go_on
+from seawall.domain.restore.removal import go_on
 from seawall.domain.spark_job.actions import RemoveApplication
 from seawall.domain.text import listed
 from seawall.domain.times import JOB_POLL_SECONDS, SCRATCH_GIVE_UP_AFTER, SCRATCH_LINGER

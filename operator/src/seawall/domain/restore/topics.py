@@ -1,8 +1,8 @@
 """The topics of a restore: made when the database is stopped, removed when an attempt failed, adopted when it passed.
 
     Preparing   none of them exists (recorded) → claimed → made → their ids recorded → the request is frozen
-    Removing    those whose ids are recorded go; then the next attempt, or the end
-    Adopting    their records begin anew: purges and restarts go on by them
+    Removing    those whose ids are recorded go; then the next attempt, or the end (removal.py)
+    Adopting    their records begin anew: purges and restarts go on by them (adoption.py)
 
 Between "none exists" and "their ids are recorded" a topic that appears is ours if it is empty: topics with a record
 are made by nobody else, and a database that could make them is stopped. A topic with records goes only if nobody can
@@ -12,34 +12,27 @@ have written them but the job: the StatefulSet of the datanodes is what it was, 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 
-from seawall.api.v1alpha1.restore import RestoredTopic, RestoreStage
+from seawall.api.v1alpha1.restore_status import RestoreStage
 from seawall.api.v1alpha1.spark_job import Outcome
 from seawall.domain.kafka import NewTopic
 from seawall.domain.kafka_log import DescribedTopic, LogOffsets
-from seawall.domain.ledger.fence import ObservedLog, first_record
 from seawall.domain.ledger.intents import FenceRecord
 from seawall.domain.ledger.needs import record_end
-from seawall.domain.restore.actions import AdoptLogs, ClaimTopics, MakeTopics, RemoveTopics
+from seawall.domain.restore.actions import ClaimTopics, MakeTopics
 from seawall.domain.restore.attempt import freeze
-from seawall.domain.restore.case import NO_TOPIC, Case, DatabaseNow, PoolNow, RestoreDecision, without_topic
-from seawall.domain.restore.contract import logs_digest, plan_request, write_restore_request
-from seawall.domain.restore.inspecting import and_besides
-from seawall.domain.restore.kafka_now import is_shown, still_there, why_silent
+from seawall.domain.restore.case import NO_TOPIC, Case, DatabaseNow, PoolNow, RestoreDecision
+from seawall.domain.restore.contract import plan_request, write_restore_request
+from seawall.domain.restore.kafka_now import is_shown, why_silent
 from seawall.domain.restore.reasons import Reason
-from seawall.domain.spark_job.actions import RemoveApplication
-from seawall.domain.spark_job.attempt import MAX_ATTEMPTS
-from seawall.domain.spark_job.reasons import JobReason
 from seawall.domain.spark_job.request import PATHS, kafka_of
 from seawall.domain.text import listed
-from seawall.domain.times import JOB_BACKOFF
 from seawall.domain.topics.pool import desired_configs
 
 
 def prepare(case: Case) -> RestoreDecision:
     """Makes the topics, and once their ids are recorded freezes the request of the restore."""
-    pool = _pool_for_writing(case)
+    pool = pool_for_writing(case)
     if not isinstance(pool, PoolNow):
         return pool
     if not case.status.none_existed:
@@ -52,14 +45,14 @@ def _prepare(case: Case, pool: PoolNow) -> RestoreDecision:
         return case.attempt_is_over(Outcome.INTERRUPTED, "the database was started while the topics were made")
     if any(row.topic_id is None for row in case.status.planned):
         return _make_all(case, pool)
-    if (changed := _why_changed(case, pool)) is not None:
+    if (changed := why_changed(case, pool)) is not None:
         return case.attempt_is_over(Outcome.FAILED, changed, Reason.TOPIC_CHANGED)
-    if (absent := _absent(case, pool)) is not None:
+    if (absent := wait_for_absent(case, pool)) is not None:
         return absent
     return _freeze(case)
 
 
-def _pool_for_writing(case: Case) -> PoolNow | RestoreDecision:
+def pool_for_writing(case: Case) -> PoolNow | RestoreDecision:
     """What Kafka has, if the database is stopped and nobody else is at work; or what is waited for."""
     other, database, pool = case.observed.other, case.observed.database, case.observed.pool
     if other is not None:
@@ -69,7 +62,7 @@ def _pool_for_writing(case: Case) -> PoolNow | RestoreDecision:
         return waits
     if not isinstance(pool, PoolNow):
         return case.stays(case.goes_on(Reason.KAFKA_UNREACHABLE, pool or "nobody has asked yet"))
-    if (silent := _silent(case, pool)) is not None:
+    if (silent := why_unknown(case, pool)) is not None:
         return case.stays(case.goes_on(Reason.KAFKA_UNREACHABLE, silent))
     wanted = case.kafka.topics.replication_factor
     if pool.online < wanted:
@@ -98,14 +91,15 @@ def _has_ids(case: Case) -> bool:
     return any(row.topic_id is not None for row in case.status.planned)
 
 
-def _silent(case: Case, pool: PoolNow) -> str | None:
+def why_unknown(case: Case, pool: PoolNow) -> str | None:
     """Why nobody knows what there is of a topic, in Kafka or in Seawall's records; None: it is known of all."""
-    names = _names(case)
+    names = planned_names(case)
     silent = [found for name in names if (found := why_silent(pool, name)) is not None]
     return next(iter((*silent, *pool.shards.why_unreadable(names).values())), None)
 
 
-def _names(case: Case) -> list[str]:
+def planned_names(case: Case) -> list[str]:
+    """The topics that come back."""
     return [row.name for row in case.status.planned]
 
 
@@ -116,7 +110,7 @@ def _others_with_records(case: Case, pool: PoolNow) -> list[str]:
         for row in case.status.topics
         if not row.planned and isinstance(pool.described.get(row.name), DescribedTopic)
     ]
-    return [name for name in there if _has_records(pool, name)]
+    return [name for name in there if has_records(pool, name)]
 
 
 def _require_none(case: Case, pool: PoolNow) -> RestoreDecision:
@@ -136,7 +130,7 @@ def _require_none(case: Case, pool: PoolNow) -> RestoreDecision:
 
 def _why_outdated(case: Case, pool: PoolNow) -> str | None:
     """A record that is another one than when it was planned: the log went on, or somebody else restored it."""
-    records = pool.shards.of_topics(_names(case))
+    records = pool.shards.of_topics(planned_names(case))
     for row in case.status.planned:
         record = records.get(row.name)
         now = None if record is None or record.topic_id == NO_TOPIC else record.topic_id
@@ -147,9 +141,11 @@ def _why_outdated(case: Case, pool: PoolNow) -> str | None:
 
 def _unclaimed(case: Case, pool: PoolNow) -> dict[str, FenceRecord]:
     """Records for topics that have none, of a log that there never was: broken, until the real one is adopted."""
-    known = pool.shards.of_topics(_names(case))
+    known = pool.shards.of_topics(planned_names(case))
     return {
-        name: FenceRecord(NO_TOPIC, None, 0, 0, intent=0, broken=True) for name in _names(case) if name not in known
+        name: FenceRecord(NO_TOPIC, None, 0, 0, intent=0, broken=True)
+        for name in planned_names(case)
+        if name not in known
     }
 
 
@@ -190,7 +186,7 @@ def _record_ids(case: Case, pool: PoolNow) -> RestoreDecision:
     return case.becomes(verdict, topics=tuple(rows))
 
 
-def _why_changed(case: Case, pool: PoolNow) -> str | None:
+def why_changed(case: Case, pool: PoolNow) -> str | None:
     """A topic of the name of one that was made, and with another id: that is somebody else's."""
     for row in case.status.planned:
         found = pool.described[row.name]
@@ -199,7 +195,7 @@ def _why_changed(case: Case, pool: PoolNow) -> str | None:
     return None
 
 
-def _absent(case: Case, pool: PoolNow) -> RestoreDecision | None:
+def wait_for_absent(case: Case, pool: PoolNow) -> RestoreDecision | None:
     """Brokers hear of topics one after another: one that is not shown is waited for."""
     for row in case.status.planned:
         if not is_shown(pool, row.name, row.removed_id):
@@ -218,128 +214,7 @@ def _freeze(case: Case) -> RestoreDecision:
     return freeze(case, data, len(rows), RestoreStage.WRITING)
 
 
-def remove(case: Case) -> RestoreDecision:
-    """What the attempt made goes, by ids; then the next one begins, or it is the end."""
-    application, uid = case.observed.application, case.obj.metadata.uid
-    is_interrupted = case.status.outcome is Outcome.INTERRUPTED
-    if is_interrupted and application is not None and application.controller_uid == uid:
-        verdict = case.goes_on(Reason.REMOVING_TOPICS, "its application goes")
-        return case.stays(verdict, RemoveApplication(application))
-    made = {row.name: row.topic_id for row in case.status.planned if row.topic_id is not None}
-    if made:
-        left = _left(case, made)
-        if not isinstance(left, dict):
-            return left
-        if left:
-            verdict = case.goes_on(Reason.REMOVING_TOPICS, f"it removes {listed(sorted(left))}")
-            return case.stays(verdict, RemoveTopics(left))
-    return go_on(case)
-
-
-def _left(case: Case, made: Mapping[str, str]) -> dict[str, str] | RestoreDecision:
-    """Those that are still there: a database that runs has rows in them by now."""
-    pool = _pool_for_writing(case)
-    if not isinstance(pool, PoolNow):
-        return pool
-    left = still_there(pool, made)
-    records = pool.shards.of_topics(left)
-    doubtful = [] if _is_all_ours(case) else [name for name in left if _has_records(pool, name)]
-    doubtful += [name for name in left if name in records and _is_adopted(records[name], left[name])]
-    if doubtful:
-        message = f"{case.status.message}; {listed(doubtful)} may have records of others, and is left as it is"
-        return case.leaves(Reason.NOT_OURS, message)
-    return left
-
-
-def _is_all_ours(case: Case) -> bool:
-    """Whether what is in the topics is of this restore: its job wrote, and the database was stopped all the time."""
-    is_known = case.status.stopped_as is not None and not case.status.database_ran
-    return is_known and not was_started(case) and case.status.outcome is not Outcome.REFUSED
-
-
-def _has_records(pool: PoolNow, name: str) -> bool:
+def has_records(pool: PoolNow, name: str) -> bool:
+    """Whether the topic has, or had, records, or nobody can say."""
     offsets = pool.offsets.get(name)
     return not isinstance(offsets, LogOffsets) or offsets.high_watermark > 0
-
-
-def go_on(case: Case) -> RestoreDecision:
-    """After an attempt without success, of which nothing is left: the next one, or the end."""
-    status, message = case.status, case.status.message or ""
-    rows, interruptions = tuple(map(without_topic, status.topics)), status.interruptions + 1
-    if status.fails_as is not None:
-        return case.ends(status.fails_as, message, topics=rows)
-    if interruptions >= MAX_ATTEMPTS:
-        message = f"attempt {status.attempt} did not end well either: {message}"
-        return case.ends(JobReason.INTERRUPTED, message, topics=rows)
-    next_at = (status.attempt_time or case.now) + JOB_BACKOFF * 4**status.interruptions
-    if case.now < next_at:
-        after = (next_at - case.now).total_seconds()
-        return case.stays(case.goes_on(JobReason.BACKING_OFF, f"attempt {status.attempt}: {message}", after))
-    stage = RestoreStage.INSPECTING if status.plan is None else RestoreStage.PREPARING
-    verdict = case.goes_on(JobReason.SUBMITTING, f"attempt {status.attempt + 1} begins")
-    return case.next_attempt(stage, verdict, interruptions=interruptions)
-
-
-def adopt(case: Case) -> RestoreDecision:
-    """Begins the records anew, if the logs are what was read back, and then says that all is done."""
-    pool = case.observed.pool
-    if not isinstance(pool, PoolNow):
-        return case.stays(case.goes_on(Reason.KAFKA_UNREACHABLE, pool or "nobody has asked yet"))
-    if (silent := _silent(case, pool)) is not None:
-        return case.stays(case.goes_on(Reason.KAFKA_UNREACHABLE, silent))
-    if (changed := _why_changed(case, pool)) is not None:
-        return case.ends(Reason.TOPIC_CHANGED, changed)
-    if (absent := _absent(case, pool)) is not None:
-        return absent
-    records, known = _records(case, pool), pool.shards.of_topics(_names(case))
-    new = {
-        name: record
-        for name, record in records.items()
-        if name not in known or not _is_adopted(known[name], record.topic_id)
-    }
-    if not new:
-        rows = tuple(_with_ends(row, records.get(row.name)) for row in case.status.topics)
-        message = f"{case.status.message}{and_besides(case.status)}"
-        return case.ends(Reason.RESTORED, message, complete=True, topics=rows)
-    return _why_not_adopted(case, records) or case.stays(
-        case.goes_on(Reason.ADOPTING, f"it adopts {listed(list(new))}"),
-        AdoptLogs(pool.id, pool.shards.changed(new), tuple(new)),
-    )
-
-
-def _why_not_adopted(case: Case, records: Mapping[str, FenceRecord]) -> RestoreDecision | None:
-    """Logs that were cut or written to since they were read back, or that a database has opened before."""
-    if was_started(case):
-        return case.leaves(Reason.NOT_OURS, f"{STARTED}; what is there is left as it is")
-    database = case.observed.database
-    if database is None or database.runs is None:
-        return wait_for_stop(case, database)
-    found = logs_digest((name, record.log_start, record.high_watermark) for name, record in records.items())
-    if found != case.status.logs:
-        message = "the logs were cut or written to after they were read back; what is there is left as it is"
-        return case.leaves(Reason.NOT_RESTORED, message)
-    return None
-
-
-STARTED = "the database was started while its logs were written: what it has opened is not whole, stop it"
-
-
-def _records(case: Case, pool: PoolNow) -> dict[str, FenceRecord]:
-    """As of a first contact; the mark of a readoption that was met before stays, so that it adopts nothing again."""
-    known, found = pool.shards.of_topics(_names(case)), dict[str, FenceRecord]()
-    for row in case.status.planned:
-        offsets, before = pool.offsets[row.name], known.get(row.name)
-        if isinstance(offsets, LogOffsets) and row.topic_id is not None:
-            log = ObservedLog(row.topic_id, offsets.leader_epoch, offsets.log_start, offsets.high_watermark, None)
-            found[row.name] = replace(first_record(log), readopted=None if before is None else before.readopted)
-    return found
-
-
-def _is_adopted(record: FenceRecord, topic_id: str) -> bool:
-    return record.topic_id == topic_id and not record.broken
-
-
-def _with_ends(row: RestoredTopic, record: FenceRecord | None) -> RestoredTopic:
-    if record is None:
-        return row
-    return row.model_copy(update={"start": record.log_start, "end": record.high_watermark})

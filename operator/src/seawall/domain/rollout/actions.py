@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from seawall.api.meta import MAINTENANCE_FINALIZER
 from seawall.domain.errors import OutsideUnavailable
+from seawall.domain.events import EventReason
 from seawall.domain.rollout.workload import Pod, StatefulSet
 from seawall.domain.step import Event, EventType
 
@@ -18,7 +19,9 @@ class FlushRegions:
 
     def event(self) -> Event:
         """What the event says."""
-        return Event(EventType.NORMAL, "FlushAsked", f"Asked {len(self.regions)} regions to flush before a restart")
+        return Event(
+            EventType.NORMAL, EventReason.FLUSH_ASKED, f"Asked {len(self.regions)} regions to flush before a restart"
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +34,7 @@ class SetMaintenance:
     def event(self) -> Event:
         """What the event says."""
         what = "on" if self.enabled else "off"
-        return Event(EventType.NORMAL, "Maintenance", f"Turned the database's maintenance {what}")
+        return Event(EventType.NORMAL, EventReason.MAINTENANCE, f"Turned the database's maintenance {what}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,8 +48,10 @@ class Evict:
     def event(self) -> Event:
         """What the event says."""
         if self.passed:
-            return Event(EventType.WARNING, "RestartOverridden", f"Restarted {self.pod.name} although {self.passed}")
-        return Event(EventType.NORMAL, "Restarted", f"Restarted {self.pod.name}")
+            return Event(
+                EventType.WARNING, EventReason.RESTART_OVERRIDDEN, f"Restarted {self.pod.name} although {self.passed}"
+            )
+        return Event(EventType.NORMAL, EventReason.RESTARTED, f"Restarted {self.pod.name}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +64,7 @@ class SetPartition:
     def event(self) -> Event:
         """What the event says."""
         message = f"Set the partition of StatefulSet {self.statefulset.key.name} to {self.partition}"
-        return Event(EventType.NORMAL, "PartitionSet", message)
+        return Event(EventType.NORMAL, EventReason.PARTITION_SET, message)
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +82,7 @@ class SetConfigHash:
     def event(self) -> Event:
         """What the event says."""
         message = f"Wrote configuration {self.config_hash} into the pod template of {self.statefulset.key.name}"
-        return Event(EventType.NORMAL, "ConfigHashWritten", message)
+        return Event(EventType.NORMAL, EventReason.CONFIG_HASH_WRITTEN, message)
 
 
 class EvictionForbidden(OutsideUnavailable):
@@ -94,7 +99,9 @@ class AddFinalizer:
     def event(self) -> Event:
         """What the event says."""
         return Event(
-            EventType.NORMAL, "FinalizerAdded", f"Added {MAINTENANCE_FINALIZER}: a datanode is to be restarted"
+            EventType.NORMAL,
+            EventReason.FINALIZER_ADDED,
+            f"Added {MAINTENANCE_FINALIZER}: a datanode is to be restarted",
         )
 
 
@@ -107,7 +114,7 @@ class RemoveFinalizer:
 
     def event(self) -> Event:
         """What the event says."""
-        return Event(self.type, "FinalizerRemoved", f"Removed {MAINTENANCE_FINALIZER}: {self.why}")
+        return Event(self.type, EventReason.FINALIZER_REMOVED, f"Removed {MAINTENANCE_FINALIZER}: {self.why}")
 
 
 RestartAction = RolloutAction | AddFinalizer | RemoveFinalizer

@@ -36,18 +36,20 @@ def in_order(due: Mapping[str, Cause], facts: Facts, first_uid: str | None = Non
     """The due pods that are there, the next one first.
 
     A partition is lowered one by one from the highest ordinal, and Kubernetes then replaces that pod itself: of the
-    pods that it keeps back, and that need the newest template, only the highest can be next.
+    pods that it keeps back, and that need the newest template, only the highest of its StatefulSet can be next.
 
     Args:
         due: by the name of the pod why it is due.
         facts: what is known.
         first_uid: the pod whose turn it is already; it comes first of those that serve.
     """
-    statefulset = facts.statefulset
-    kept = [pod for pod in facts.pods if statefulset is not None and is_kept_back(statefulset, pod)]
-    highest = max((pod.ordinal for pod in kept), default=None)
+    kept = {
+        each.key.name: [pod for pod in facts.pods_of(each) if is_kept_back(each, pod)] for each in facts.statefulsets
+    }
+    highest = {max(found, key=lambda pod: pod.ordinal).name for found in kept.values() if found}
+    bound = {pod.name for found in kept.values() for pod in found} - highest
     pods = [pod for name in due if (pod := facts.pod(name)) is not None]
-    free = [pod for pod in pods if pod not in kept or not due[pod.name].needs_template or pod.ordinal == highest]
+    free = [pod for pod in pods if pod.name not in bound or not due[pod.name].needs_template]
     return tuple(sorted(free, key=lambda pod: _rank(pod, facts, first_uid)))
 
 
@@ -196,7 +198,7 @@ def _journal(status: RestartStatus, pod: Pod, facts: Facts) -> Restarting:
 
 
 def _is_partition_of_others(pod: Pod, facts: Facts, cause: Cause) -> bool:
-    statefulset = facts.statefulset
-    if statefulset is None or statefulset.controller is None or not cause.needs_template:
+    statefulset = facts.set_of(pod.name)
+    if statefulset is None or not statefulset.drives_itself or not cause.needs_template:
         return False
     return is_kept_back(statefulset, pod)

@@ -54,9 +54,9 @@ class _Patient:
 
 def diagnose(facts: Facts, measured: MeasuredReplay | None = None) -> tuple[Diagnosis, ...]:
     """What ails the datanodes, by pod; a pod that is ready and one that is being deleted ail nothing here."""
-    if facts.statefulset is None:
+    if not facts.statefulsets:
         return ()
-    missing = [Diagnosis(name, FailureReason.MISSING) for name in facts.statefulset.missing(facts.pods)]
+    missing = [Diagnosis(name, FailureReason.MISSING) for name in facts.missing()]
     found = [each for pod in facts.pods if (each := _diagnose(pod, facts, measured)) is not None]
     return tuple(sorted((*found, *missing), key=lambda each: (list(FailureReason).index(each.ailment), each.pod)))
 
@@ -101,7 +101,7 @@ def _is_out_of_memory(patient: _Patient) -> str | None:
 
 
 def _probe_is_too_short(patient: _Patient) -> str | None:
-    statefulset, last = patient.facts.statefulset, patient.last
+    statefulset, last = patient.facts.set_of(patient.pod.name), patient.last
     allowed = None if statefulset is None else statefulset.template.startup_seconds
     if allowed is None or last.lasted is None or last.exit_code not in KILLED:
         return None

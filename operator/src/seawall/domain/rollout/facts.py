@@ -114,8 +114,9 @@ class Facts:
         kafka_problem: why Kafka could not be asked, in one sentence; None: it answered.
         wal_problem: what `WALIntact` says while it is not True, in one sentence; None: it is True.
         observation_problem: why nobody could look at the database's ledger, in one sentence; None: it was looked at.
-        statefulset: None: there is none, or `statefulset_problem` says why it could not be read.
-        pods: of the StatefulSet.
+        statefulsets: those of the datanodes; empty: there are none, or `statefulset_problem` says why they could not be
+            read. All that are named are there, or none.
+        pods: of these StatefulSets.
         datanodes: by the name of the pod; a pod whose datanode is not known is left out.
         bad_records: by the name of the pod, what a scan found; without a scan there are none.
         metasrv: the URL of the metasrv that the spec names now, without a slash at its end; None: it names none.
@@ -132,7 +133,7 @@ class Facts:
     """
 
     now: datetime
-    statefulset: StatefulSet | None
+    statefulsets: tuple[StatefulSet, ...] = ()
     pods: tuple[Pod, ...] = ()
     datanodes: Mapping[str, Datanode] = field(default_factory=dict)
     kafka_problem: str | None = None
@@ -162,8 +163,17 @@ class Facts:
 
     def down(self, besides: str) -> tuple[str, ...]:
         """The pods that do not serve, and those that are missing, by name; the one named does not count."""
-        if self.statefulset is None:
-            return ()
-        missing = self.statefulset.missing(self.pods)
         silent = [pod.name for pod in self.pods if not self.serves(pod)]
-        return tuple(sorted({*missing, *silent} - {besides}))
+        return tuple(sorted({*self.missing(), *silent} - {besides})) if self.statefulsets else ()
+
+    def pods_of(self, statefulset: StatefulSet) -> tuple[Pod, ...]:
+        """Its pods that are there."""
+        return tuple(pod for pod in self.pods if statefulset.has(pod))
+
+    def set_of(self, name: str) -> StatefulSet | None:
+        """The StatefulSet of the pod of this name."""
+        return next((each for each in self.statefulsets if each.key.name == name.rpartition("-")[0]), None)
+
+    def missing(self) -> tuple[str, ...]:
+        """The names of pods that should be there and are not."""
+        return tuple(name for each in self.statefulsets for name in each.missing(self.pods_of(each)))

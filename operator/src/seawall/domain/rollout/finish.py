@@ -50,7 +50,7 @@ def finish(status: RestartStatus, entry: Restarting, observed: Observed, due: Ma
 
 
 def _restart(status: RestartStatus, pod: Pod, observed: Observed, cause: Cause | None) -> RollDecision:
-    facts, statefulset = observed.facts, observed.facts.statefulset
+    facts, statefulset = observed.facts, observed.facts.set_of(pod.name)
     if statefulset is not None and not statefulset.observed:  # it would come back as the old template says
         return decided(status, Reason.RESTARTING, "Kubernetes has not looked at the StatefulSet's newest spec yet")
     if statefulset is not None and cause is not None and cause.needs_template and is_kept_back(statefulset, pod):

@@ -55,22 +55,34 @@ class Beside:
 
 
 def find_older_owner(cluster: WALCluster, others: Iterable[WALCluster]) -> str | None:
-    """The older WALCluster of the namespace that names the same StatefulSet: neither knows whom the other restarts."""
-    mine, me = _named_set(cluster), cluster.metadata
+    """The older WALCluster of the namespace that names the same datanodes: neither knows whom the other restarts."""
+    mine, me = _named(cluster), cluster.metadata
     elders = [
         (other.metadata.creation_timestamp, other.metadata.name)
         for other in others
-        if other.metadata.namespace == me.namespace and other.metadata.uid != me.uid and _named_set(other) == mine
+        if other.metadata.namespace == me.namespace and other.metadata.uid != me.uid and _are_same(mine, _named(other))
     ]
     older = [name for when, name in elders if (when, name) < (me.creation_timestamp, me.name)]
     return min(older, default=None)
 
 
-def _named_set(cluster: WALCluster) -> str | None:
+def _named(cluster: WALCluster) -> tuple[str | None, str | None]:
+    """The StatefulSet that is named, and the GreptimeDBCluster."""
     spec = cluster.spec
-    if isinstance(spec, InvalidSpec) or spec.data_plane is None or spec.data_plane.datanodes is None:
-        return None
-    return spec.data_plane.datanodes.stateful_set_ref.name
+    if isinstance(spec, InvalidSpec) or spec.data_plane is None:
+        return None, None
+    plane = spec.data_plane
+    statefulset = None if plane.datanodes is None else plane.datanodes.stateful_set_ref.name
+    return statefulset, None if plane.cluster_ref is None else plane.cluster_ref.name
+
+
+def _are_same(one: tuple[str | None, str | None], other: tuple[str | None, str | None]) -> bool:
+    """A GreptimeDBCluster `db` has the StatefulSets `db-datanode` and `db-datanode-<group>`."""
+    sets, clusters = {one[0], other[0]} - {None}, {one[1], other[1]} - {None}
+    if len(sets) == 1 and len(clusters) == 1:
+        base = f"{next(iter(clusters))}-datanode"
+        return any(name == base or str(name).startswith(f"{base}-") for name in sets)
+    return one == other and one != (None, None)
 
 
 def with_people(
@@ -89,10 +101,15 @@ def with_people(
         request=annotations.get(RESTART_ANNOTATION, "").strip() or None,
         override=None if isinstance(override, str) else override,
         override_problem=override if isinstance(override, str) else None,
-        config_hash=config_hash(cluster, config_map),
+        config_hash=None if _is_pasted(spec) else config_hash(cluster, config_map),
         is_paused=cluster.metadata.is_paused,
         limits=limits,
     )
+
+
+def _is_pasted(spec: WALClusterSpec) -> bool:
+    """Whether the configuration reaches the database by a person's edit of a GreptimeDBCluster, and not by itself."""
+    return spec.data_plane is not None and spec.data_plane.cluster_ref is not None
 
 
 def config_hash(cluster: WALCluster, config_map: ConfigMap | None) -> str | None:

@@ -10,7 +10,7 @@ from seawall.api.meta import Condition, ConditionType
 from seawall.api.v1alpha1.cluster import WALClusterStatus
 from seawall.api.v1alpha1.rollout import RestartStatus, RollStage
 from seawall.domain.conditions import ConditionBuilder, ConditionStatus, find_condition, with_own
-from seawall.domain.decision import REFUSED, UNANSWERED
+from seawall.domain.decision import FAILURES
 from seawall.domain.rollout.diagnosis import Diagnosis, diagnose
 from seawall.domain.rollout.maintenance import is_left_on, is_of_others, left_on_message, of_others_message
 from seawall.domain.rollout.observed import Observed
@@ -53,7 +53,7 @@ def datanodes_health(restart: RestartStatus, observed: Observed) -> Finding | No
 
 def _of_datanodes(restart: RestartStatus, observed: Observed) -> Finding | None:
     facts, left_on = observed.facts, _left_on(restart, observed)
-    if facts.statefulset is None:
+    if not facts.statefulsets:
         return left_on or Finding(
             "Unknown", Reason.NO_STATEFUL_SET, facts.statefulset_problem or "there is no such StatefulSet"
         )
@@ -76,7 +76,7 @@ def _of_datanodes(restart: RestartStatus, observed: Observed) -> Finding | None:
 def count_datanodes(restart: RestartStatus, observed: Observed) -> Mapping[str, int]:
     """How many there are, by how they are. While nobody can look, only what their pods tell."""
     facts = observed.facts
-    if facts.statefulset is None:
+    if not facts.statefulsets:
         return {}
     is_unsure = facts.observation_problem is not None or observed.is_settling
     found = [
@@ -115,7 +115,7 @@ def with_maintenance(
 
 def _trouble(restart: RestartStatus) -> str:
     """What the roll tried and failed to do, to be added to the sentence."""
-    return f"; {restart.message}" if restart.reason in {REFUSED, UNANSWERED} else ""
+    return f"; {restart.message}" if restart.reason in FAILURES else ""
 
 
 def without_datanodes(status: WALClusterStatus) -> WALClusterStatus:

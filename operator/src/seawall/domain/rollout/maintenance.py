@@ -146,8 +146,10 @@ def by_hand(status: RestartStatus, metasrv: str | None = None) -> str:
 def of_others_message(status: RestartStatus, facts: Facts) -> str:
     """The sentence on maintenance that is not Seawall's."""
     where = address_of(status, facts.metasrv)
+    is_managed = any(each.declared_partition is not None for each in facts.statefulsets)
+    who = "a person or greptimedb-operator" if is_managed else "a person"
     return (
-        f"the database of the metasrv at {where} is in maintenance, in which nothing fails over; a person turned it "
+        f"the database of the metasrv at {where} is in maintenance, in which nothing fails over; {who} turned it "
         "on, or a roll that the API server has forgotten since it was restored from a backup. "
         f"Who needs it no more types: {by_hand(status, facts.metasrv)}"
     )

@@ -31,7 +31,7 @@ def with_costs(status: RestartStatus, facts: Facts, due: Collection[str]) -> Res
         facts: what is known.
         due: the names of the pods that are to be restarted.
     """
-    if facts.observation_problem is not None or facts.statefulset is None:
+    if facts.observation_problem is not None or not facts.statefulsets:
         return status  # nobody could look: what was known stays, and so does which pod is which datanode
     ailing = {found.pod: found.ailment.value for found in diagnose(facts, status.last_replay)}
     rows = (_row(status, facts, name, ailing.get(name)) for name in sorted(facts.datanodes))
@@ -45,7 +45,7 @@ def with_costs(status: RestartStatus, facts: Facts, due: Collection[str]) -> Res
 
 
 def _row(status: RestartStatus, facts: Facts, name: str, ailment: str | None) -> DatanodeRow:
-    datanode = facts.datanodes[name]
+    datanode, statefulset = facts.datanodes[name], facts.set_of(name)
     replay = replay_seconds(datanode, status.last_replay)
     return DatanodeRow(
         pod=name,
@@ -54,7 +54,7 @@ def _row(status: RestartStatus, facts: Facts, name: str, ailment: str | None) ->
         replay_seconds=replay,
         startup_seconds=None if replay is None else startup_seconds(replay),
         ailment=ailment,
-        probe_seconds=None if facts.statefulset is None else facts.statefulset.template.startup_seconds,
+        probe_seconds=None if statefulset is None else statefulset.template.startup_seconds,
     )
 
 

@@ -9,14 +9,16 @@
                      than the pod is, and restart.onConfigChange
     RolloutRestart   `kubectl rollout restart` by somebody: its time on the  the pod has the template's time
                      pod template is not the pod's
+    TemplateChanged  an edit of the GreptimeDBCluster: the pod is of an      the pod is of the newest revision
+                     older revision, and a partition keeps it back
 
-The last one is driven only where Kubernetes leaves pods alone: with OnDelete, and below the partition of a
+RolloutRestart is driven only where Kubernetes leaves pods alone: with OnDelete, and below the partition of a
 RollingUpdate. Elsewhere Kubernetes restarts them without asking: that is reported (`outdated_beyond_partition`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from enum import StrEnum
 
 from seawall.domain.clocks import TrustedTime
@@ -33,11 +35,12 @@ class Cause(StrEnum):
     POD_REQUESTED = "PodRequested"
     CONFIG_CHANGED = "ConfigChanged"
     ROLLOUT_RESTART = "RolloutRestart"
+    TEMPLATE_CHANGED = "TemplateChanged"
 
     @property
     def needs_template(self) -> bool:
         """Whether only a pod that is made from the newest template ends it."""
-        return self in {Cause.CONFIG_CHANGED, Cause.ROLLOUT_RESTART}
+        return self in {Cause.CONFIG_CHANGED, Cause.ROLLOUT_RESTART, Cause.TEMPLATE_CHANGED}
 
 
 def parse_override(text: str, time: TrustedTime) -> Grounds | str:
@@ -46,17 +49,22 @@ def parse_override(text: str, time: TrustedTime) -> Grounds | str:
 
 
 def due_pods(
-    statefulset: StatefulSet, pods: Iterable[Pod], requested: Mapping[str, str], *, on_config_change: bool
+    statefulsets: Iterable[StatefulSet], pods: Collection[Pod], requested: Mapping[str, str], *, on_config_change: bool
 ) -> dict[str, Cause]:
     """By the name of the pod why it is to be restarted; the cause that only the newest template ends comes first.
 
     Args:
-        statefulset: theirs.
+        statefulsets: theirs.
         pods: those that are there.
         requested: by name the UIDs of the pods that were there when the WALCluster asked for a restart.
         on_config_change: whether a changed configuration is a reason.
     """
-    found = ((pod, _cause(statefulset, pod, requested, on_config_change=on_config_change)) for pod in pods)
+    found = (
+        (pod, _cause(each, pod, requested, on_config_change=on_config_change))
+        for each in statefulsets
+        for pod in pods
+        if each.has(pod)
+    )
     return {pod.name: cause for pod, cause in found if cause is not None}
 
 
@@ -66,6 +74,8 @@ def _cause(statefulset: StatefulSet, pod: Pod, requested: Mapping[str, str], *, 
         return Cause.CONFIG_CHANGED
     if template.restarted_at not in {None, pod.restarted_at}:
         return Cause.ROLLOUT_RESTART
+    if statefulset.is_gated and is_kept_back(statefulset, pod):
+        return Cause.TEMPLATE_CHANGED
     if requested.get(pod.name) == pod.uid:
         return Cause.REQUESTED
     return Cause.POD_REQUESTED if pod.restart else None

@@ -93,38 +93,45 @@ def published(before: RestartStatus, status: RestartStatus, verdict: Verdict) ->
 
 
 def _decide(status: RestartStatus, observed: Observed) -> RollDecision:
-    facts, statefulset = observed.facts, observed.facts.statefulset
-    if statefulset is None:
+    facts = observed.facts
+    if not facts.statefulsets:
         missing = "there is no such StatefulSet: correct dataPlane.datanodes.statefulSetRef, or create it"
         message = facts.statefulset_problem or missing
         return meanwhile(give_back(status, facts), decided(status, Reason.NO_STATEFUL_SET, message))
-    due = _due(status, statefulset, facts)
+    due = _due(status, facts)
     if status.restarting is not None:
         return finish(status, status.restarting, observed, due)
     leaves = leave_first(status, facts)
     if leaves is not None:
         return leaves
-    blocker = _blocker(statefulset, facts)
-    if blocker is not None:
-        return meanwhile(give_back(status, facts), decided(status, *blocker))
-    if _has_new_config(status, statefulset, facts) and statefulset.controller is None and not facts.is_paused:
-        return _with_new_hash(status, statefulset, facts.config_hash or "")
-    return begin_next(status, facts, due) if due else _is_over(status, statefulset, facts)
+    blocked = _blocked(status, facts)
+    if blocked is not None:
+        return blocked
+    for each in facts.statefulsets:
+        if _has_new_config(status, each, facts) and each.controller is None and not facts.is_paused:
+            return _with_new_hash(status, each, facts.config_hash or "")
+    return begin_next(status, facts, due) if due else _is_over(status, facts)
 
 
-def _due(status: RestartStatus, statefulset: StatefulSet, facts: Facts) -> dict[str, Cause]:
+def _due(status: RestartStatus, facts: Facts) -> dict[str, Cause]:
     requested = {} if status.request is None else {pod.name: pod.uid for pod in status.request.pods}
-    return due_pods(statefulset, facts.pods, requested, on_config_change=facts.limits.on_config_change)
+    return due_pods(facts.statefulsets, facts.pods, requested, on_config_change=facts.limits.on_config_change)
 
 
-def _blocker(statefulset: StatefulSet, facts: Facts) -> tuple[Reason, str] | None:
-    """What keeps anything new from being begun."""
-    if not statefulset.observed:
-        return Reason.BEGINS, "Kubernetes has not looked at the StatefulSet's newest spec yet"
-    outdated = outdated_beyond_partition(statefulset, facts.pods)
-    if outdated:
-        names = ", ".join(outdated[:3])
-        return Reason.RESTARTED_BY_OTHERS, f"Kubernetes restarts {names} by itself: no partition keeps them"
+def _blocked(status: RestartStatus, facts: Facts) -> RollDecision | None:
+    """What keeps anything new from being begun; a gate that is open although it is declared shut is shut at once."""
+    if not all(each.observed for each in facts.statefulsets):
+        message = "Kubernetes has not looked at the StatefulSet's newest spec yet"
+        return meanwhile(give_back(status, facts), decided(status, Reason.BEGINS, message))
+    for each in facts.statefulsets:
+        outdated = outdated_beyond_partition(each, facts.pods_of(each))
+        if not outdated:
+            continue
+        message = f"Kubernetes restarts {', '.join(outdated[:3])} by itself: no partition keeps them"
+        found = decided(status, Reason.RESTARTED_BY_OTHERS, message)
+        if each.is_gated and not facts.is_paused:
+            return replace(found, actions=(SetPartition(each, each.parked),))
+        return meanwhile(give_back(status, facts), found)
     return None
 
 
@@ -143,11 +150,10 @@ def _taken_up(status: RestartStatus, facts: Facts) -> RestartStatus:
         pods = tuple(PodIdentity(name=pod.name, uid=pod.uid) for pod in facts.pods)
         request = RestartRequest(value=asked, pods=pods[:MAX_PODS]) if pods else None
     first = status.config_hash
-    if first is None and facts.statefulset is not None:
-        first = facts.statefulset.template.config_hash or facts.config_hash
+    if first is None and facts.statefulsets:
+        first = facts.statefulsets[0].template.config_hash or facts.config_hash
     found = with_address(status, facts).model_copy(update={"request": request, "config_hash": first})
-    due = {} if facts.statefulset is None else _due(found, facts.statefulset, facts)
-    return with_costs(found, facts, due)
+    return with_costs(found, facts, _due(found, facts))
 
 
 def _with_new_hash(status: RestartStatus, statefulset: StatefulSet, config_hash: str) -> RollDecision:
@@ -158,26 +164,26 @@ def _with_new_hash(status: RestartStatus, statefulset: StatefulSet, config_hash:
     return decided(status, Reason.BEGINS, message, (SetConfigHash(statefulset, config_hash),))
 
 
-def _is_over(status: RestartStatus, statefulset: StatefulSet, facts: Facts) -> RollDecision:
-    leaves = give_back(status, facts)
-    if leaves is not None:
-        return leaves
-    if status.drives_partition:
-        return _park(status, statefulset)
+def _is_over(status: RestartStatus, facts: Facts) -> RollDecision:
+    first = give_back(status, facts) or _park(status, facts)
+    if first is not None:
+        return first
     done = {} if status.request is None else {"done_request": status.request.value, "request": None}
     if status.stage in {None, RollStage.COMPLETED}:
-        reason, message = _nothing_to_do(status, statefulset, facts)
+        reason, message = _nothing_to_do(status, facts)
         return changed(status, reason, message, **done)
     update = {"stage": RollStage.COMPLETED, "completion_time": facts.now, "next": None}
     message = f"restarted {status.restarted} datanodes"
-    is_rolled_out = status.request is not None or statefulset.template.config_hash == facts.config_hash
+    is_everywhere = all(each.template.config_hash == facts.config_hash for each in facts.statefulsets)
+    is_rolled_out = status.request is not None or is_everywhere
     known = facts.config_hash if is_rolled_out else status.config_hash
     return changed(status, Reason.COMPLETED, message, **update, **done, flush=None, flushed=(), config_hash=known)
 
 
-def _nothing_to_do(status: RestartStatus, statefulset: StatefulSet, facts: Facts) -> tuple[Reason, str]:
-    if statefulset.controller is not None and _has_new_config(status, statefulset, facts):
-        message = f"the [wal] configuration changed, and {statefulset.controller} owns the StatefulSet"
+def _nothing_to_do(status: RestartStatus, facts: Facts) -> tuple[Reason, str]:
+    owned = [each for each in facts.statefulsets if each.controller is not None]
+    if owned and _has_new_config(status, owned[0], facts):
+        message = f"the [wal] configuration changed, and {owned[0].controller} owns the StatefulSet"
         return Reason.TEMPLATE_NOT_OURS, f"{message}: set seawall.dev/restart to roll it out"
     if facts.request and facts.request[:MAX_VALUE] == status.done_request:
         return (
@@ -187,9 +193,17 @@ def _nothing_to_do(status: RestartStatus, statefulset: StatefulSet, facts: Facts
     return Reason.NOTHING_TO_DO, "no datanode is to be restarted"
 
 
-def _park(status: RestartStatus, statefulset: StatefulSet) -> RollDecision:
+def _park(status: RestartStatus, facts: Facts) -> RollDecision | None:
+    """Partitions keep all pods again, one StatefulSet after another; None: they do."""
     message = "the partition keeps all pods again"
-    is_parked = statefulset.strategy is UpdateStrategy.ON_DELETE or statefulset.partition >= statefulset.replicas
-    if is_parked:
-        return changed(status, Reason.PARKING, message, drives_partition=False)
-    return decided(status, Reason.PARKING, message, (SetPartition(statefulset, statefulset.replicas),))
+    opened = next((each for each in facts.statefulsets if _is_opened(status, each)), None)
+    if opened is not None:
+        return decided(status, Reason.PARKING, message, (SetPartition(opened, opened.parked),))
+    return changed(status, Reason.PARKING, message, drives_partition=False) if status.drives_partition else None
+
+
+def _is_opened(status: RestartStatus, statefulset: StatefulSet) -> bool:
+    """What Seawall lowered; and what a GreptimeDBCluster declares to be shut, by whomever it was opened."""
+    is_ours = statefulset.is_gated or (status.drives_partition and not statefulset.drives_itself)
+    is_rolling = statefulset.strategy is UpdateStrategy.ROLLING_UPDATE
+    return is_ours and is_rolling and statefulset.partition < statefulset.parked

@@ -10,7 +10,8 @@ from enum import StrEnum
 from seawall.api.meta import GROUP, Key
 
 RESTART_ANNOTATION = f"{GROUP}/restart"
-"""On a WALCluster, any new value: restart all datanodes. On a pod of one, any value: restart this one."""
+"""On a WALCluster, any new value: restart all datanodes. On a pod of one, any value: restart this one
+(docs/restarting.md)."""
 
 OVERRIDE_ANNOTATION = f"{GROUP}/override-restart-gate"
 """On a WALCluster, `<reason>@<expiry>`: a person lets restarts through a gate that is shut."""
@@ -58,6 +59,7 @@ class StatefulSet:
         update_revision: the revision of the newest template. Kubernetes writes it a moment after the template.
         generation: rises with every change of the spec.
         observed: whether Kubernetes has looked at the newest spec; before that `update_revision` is the old one.
+        declared_partition: what the GreptimeDBCluster says that controls it; None: none does, or it is not named.
     """
 
     key: Key
@@ -73,6 +75,30 @@ class StatefulSet:
     first_ordinal: int = 0
     controller: str | None = None
     generation: int = 0
+    declared_partition: int | None = None
+
+    @property
+    def is_gated(self) -> bool:
+        """Whether a GreptimeDBCluster leaves it to Seawall when pods get a new template.
+
+        greptimedb-operator writes the declared partition with each edit: below the replicas it restarts pods by itself.
+        """
+        is_rolling = self.strategy is UpdateStrategy.ROLLING_UPDATE
+        return is_rolling and self.declared_partition is not None and self.declared_partition >= self.replicas
+
+    @property
+    def drives_itself(self) -> bool:
+        """Whether its partition is another operator's, and never Seawall's to set."""
+        return self.controller is not None and not self.is_gated
+
+    @property
+    def parked(self) -> int:
+        """The partition that keeps all pods: as declared, or the replicas."""
+        return self.declared_partition or 0 if self.is_gated else self.replicas
+
+    def has(self, pod: Pod) -> bool:
+        """Whether the pod is one of its own."""
+        return pod.name.rpartition("-")[0] == self.key.name
 
     def missing(self, pods: Iterable[Pod]) -> tuple[str, ...]:
         """The names of pods that should be there and are not."""

@@ -9,6 +9,7 @@ from typing import Any
 
 from seawall.api.meta import Key
 from seawall.api.v1alpha1.hold import WALHold, WALHoldSpec
+from seawall.domain.events import EventReason
 from seawall.domain.kubernetes import ConfigMap
 from seawall.domain.spark_job.application import SparkApplication
 from seawall.domain.step import Event, EventType
@@ -43,7 +44,7 @@ class PlaceHold:
     def event(self) -> Event:
         """What the event says."""
         message = f"Placed WALHold {self.key.name} on {len(self.spec.topics)} topics"
-        return Event(EventType.NORMAL, "HoldPlaced", message)
+        return Event(EventType.NORMAL, EventReason.HOLD_PLACED, message)
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +57,7 @@ class FreezeRequest:
     def event(self) -> Event:
         """What the event says."""
         message = f"Froze the request in ConfigMap {self.config_map.key.name}: {self.topics} topics"
-        return Event(EventType.NORMAL, "RequestFrozen", message)
+        return Event(EventType.NORMAL, EventReason.REQUEST_FROZEN, message)
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +72,7 @@ class Submit:
 
     def event(self) -> Event:
         """What the event says."""
-        return Event(EventType.NORMAL, "ApplicationCreated", f"Created SparkApplication {self.key.name}")
+        return Event(EventType.NORMAL, EventReason.APPLICATION_CREATED, f"Created SparkApplication {self.key.name}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +83,7 @@ class ReleaseHold:
 
     def event(self) -> Event:
         """What the event says."""
-        return Event(EventType.NORMAL, "HoldReleased", f"Deleted WALHold {self.hold.metadata.name}")
+        return Event(EventType.NORMAL, EventReason.HOLD_RELEASED, f"Deleted WALHold {self.hold.metadata.name}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +94,9 @@ class RemoveApplication:
 
     def event(self) -> Event:
         """What the event says."""
-        return Event(EventType.NORMAL, "ApplicationRemoved", f"Deleted SparkApplication {self.application.key.name}")
+        return Event(
+            EventType.NORMAL, EventReason.APPLICATION_REMOVED, f"Deleted SparkApplication {self.application.key.name}"
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,7 +105,7 @@ class RemoveItself:
 
     def event(self) -> Event:
         """What the event says."""
-        return Event(EventType.NORMAL, "Expired", "ttlSecondsAfterFinished is over")
+        return Event(EventType.NORMAL, EventReason.EXPIRED, "ttlSecondsAfterFinished is over")
 
 
 JobAction = PlaceHold | FreezeRequest | Submit | ReleaseHold | RemoveApplication | RemoveItself

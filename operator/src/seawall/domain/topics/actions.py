@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from seawall.domain.events import EventReason
 from seawall.domain.kafka import ConfigChange, NewTopic
 from seawall.domain.step import Event, EventType
 from seawall.domain.text import listed
@@ -29,10 +30,12 @@ class CreateTopics:
         """What the event says."""
         created = f"Created {listed([topic.name for topic in self.topics])}" + (f"; {self.note}" if self.note else "")
         if not self.readopted:
-            return Event(EventType.NORMAL, "TopicsCreated", created)
+            return Event(EventType.NORMAL, EventReason.TOPICS_CREATED, created)
         why = f"as seawall.dev/readopt says: {self.grounds}"
         return Event(
-            EventType.WARNING, "LostTopicsCreated", f"{created}; lost was {listed(list(self.readopted))}, {why}"
+            EventType.WARNING,
+            EventReason.LOST_TOPICS_CREATED,
+            f"{created}; lost was {listed(list(self.readopted))}, {why}",
         )
 
 
@@ -46,7 +49,7 @@ class GuardRetention:
         """What the event says."""
         return Event(
             EventType.WARNING,
-            "RetentionGuarded",
+            EventReason.RETENTION_GUARDED,
             "Kafka could have deleted or compacted WAL records: set cleanup.policy=delete and unlimited retention on "
             + listed([change.topic for change in self.changes]),
         )
@@ -63,7 +66,7 @@ class RepairConfigs:
         keys = sorted({key for change in self.changes for key in (*change.set, *change.reset)})
         return Event(
             EventType.NORMAL,
-            "ConfigsRepaired",
+            EventReason.CONFIGS_REPAIRED,
             f"Repaired {', '.join(keys)} on {listed([change.topic for change in self.changes])}",
         )
 
@@ -76,7 +79,9 @@ class DeleteTopics:
 
     def event(self) -> Event:
         """What the event says."""
-        return Event(EventType.NORMAL, "TopicsDeleted", f"Deleted {listed(list(self.names))} (deletionPolicy Delete)")
+        return Event(
+            EventType.NORMAL, EventReason.TOPICS_DELETED, f"Deleted {listed(list(self.names))} (deletionPolicy Delete)"
+        )
 
 
 TopicAction = CreateTopics | GuardRetention | RepairConfigs | DeleteTopics

@@ -30,6 +30,7 @@ from seawall.api.v1alpha1.verification import WALVerification, WALVerificationSp
 from seawall.api.v1alpha1.verification_template import MAX_TOPICS, VerificationSchedule, VerificationTemplate
 from seawall.domain.conditions import ConditionBuilder, Outlook, Verdict, find_condition, loss_event, with_own
 from seawall.domain.decision import FAILURES, Decision, Published, silent
+from seawall.domain.events import EventReason
 from seawall.domain.schedule import BadSchedule, Cron, TimeInName, beyond_history, read_cron
 from seawall.domain.spark_job.actions import MAX_NAME
 from seawall.domain.step import Event, EventType
@@ -152,7 +153,7 @@ class CreateVerification:
 
     def event(self) -> Event:
         """What the event says."""
-        return Event(EventType.NORMAL, "VerificationCreated", f"Created WALVerification {self.key.name}")
+        return Event(EventType.NORMAL, EventReason.VERIFICATION_CREATED, f"Created WALVerification {self.key.name}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,7 +165,9 @@ class RemoveVerification:
     def event(self) -> Event:
         """What the event says."""
         name = self.verification.metadata.name
-        return Event(EventType.NORMAL, "VerificationDeleted", f"Deleted WALVerification {name}: newer ones are kept")
+        return Event(
+            EventType.NORMAL, EventReason.VERIFICATION_DELETED, f"Deleted WALVerification {name}: newer ones are kept"
+        )
 
 
 ScheduleAction = CreateVerification | RemoveVerification

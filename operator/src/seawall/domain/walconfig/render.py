@@ -33,17 +33,21 @@ _UNITS = (("MB", 2**20), ("KB", 2**10), ("B", 1))
 _ROLES = {"metasrv": "METASRV", "datanode": "DATANODE", "standalone": "STANDALONE"}
 
 
-def render_wal_config(spec: WALClusterSpec) -> dict[str, str]:
+def render_wal_config(spec: WALClusterSpec, version: str | None = None) -> dict[str, str]:
     """The data of the ConfigMap: metasrv.toml, datanode.toml and standalone.toml.
 
     Only to be called for a spec with `dataPlane.walConfig`.
+
+    Args:
+        spec: of the WALCluster.
+        version: of the database, where the spec does not declare it.
     """
     if spec.wal_config is None:
         raise ValueError("no dataPlane.walConfig to render")
     kafka, topics = spec.kafka.external, spec.topics
     batch = {"max_batch_bytes": readable_size(spec.wal_config.batch_bytes(topics))}
     return {
-        "metasrv.toml": _document("metasrv", kafka, {**_metasrv(topics), **_pruning(spec.greptimedb)}),
+        "metasrv.toml": _document("metasrv", kafka, {**_metasrv(topics), **_pruning(spec.greptimedb, version)}),
         "datanode.toml": _document("datanode", kafka, batch),
         "standalone.toml": _document("standalone", kafka, {**_metasrv(topics), **batch}),
     }
@@ -58,11 +62,11 @@ def _metasrv(topics: TopicsSpec) -> dict[str, Any]:
     }
 
 
-def _pruning(greptimedb: GreptimeDB | None) -> dict[str, Any]:
+def _pruning(greptimedb: GreptimeDB | None, version: str | None) -> dict[str, Any]:
     match None if greptimedb is None else greptimedb.auto_prune:
         case None | AutoPrune.PHYSICAL:
             return {}
-        case AutoPrune.LOGICAL if greptimedb is not None and reads_marker_at_open(greptimedb.version):
+        case AutoPrune.LOGICAL if greptimedb is not None and reads_marker_at_open(greptimedb.version or version or ""):
             return {"auto_prune_interval": PRUNE_INTERVAL, "auto_prune_logical_delete": True}
         case _:
             return {"auto_prune_interval": "0s"}

@@ -41,11 +41,13 @@ class WALTelemetry:
 
     def _of_ledger(self, registry: CollectorRegistry) -> None:
         """Gauges of ledgers and holds."""
-        self._can_observe = self._gauge("seawall_wal_can_look", "1 while the ledger can be looked at")
+        self._can_observe = self._gauge(
+            "seawall_wal_can_look", "1 while the ledger can be looked at; its other numbers are absent while not"
+        )
         self._last_observation = self._gauge(
             "seawall_wal_last_look_timestamp_seconds", "When the ledger was last looked at"
         )
-        self._intact = self._gauge("seawall_wal_intact", "0 when a log is not what the database needs (WALIntact)")
+        self._intact = self._gauge("seawall_wal_intact", "0 when WALIntact is False; absent while unknown")
         self._topics = self._gauge(
             "seawall_wal_topics", "Topics by the reason for leaving them alone, or Purgeable", "reason"
         )
@@ -81,9 +83,13 @@ class WALTelemetry:
             "seawall_purge_duration_seconds", "Duration of runs", ["result"], registry=registry, buckets=RUN_BUCKETS
         )
         self._last_success = self._gauge(
-            "seawall_policy_last_success_timestamp_seconds", "When a run last completed, or else the policy's creation"
+            "seawall_policy_last_success_timestamp_seconds",
+            "When a run last completed, or else the policy's creation; absent while no run is expected",
         )
-        self._period = self._gauge("seawall_policy_period_seconds", "Time from one run of the policy to the next")
+        self._period = self._gauge(
+            "seawall_policy_period_seconds",
+            "Time from one run of the policy to the next; that of before while the schedule cannot be read",
+        )
 
     def _of_verifications(self, registry: CollectorRegistry) -> None:
         """What is counted of verifications, and when the log was last verified."""
@@ -205,42 +211,29 @@ class WALTelemetry:
         self._last_backup.measure(cluster, ended)
 
     def measure_backup_policy(
-        self, key: Key, last_success: datetime, period: timedelta | None, lag_bytes: int | None
+        self, key: Key, last_success: datetime | None, period: timedelta | None, lag_bytes: int | None
     ) -> None:
         """Replaces the metrics of one policy of backups."""
-        self.forget_backup_policy(key)
-        if period is not None:
-            self._last_of_backups.labels(*_of(key)).set(last_success.timestamp())
-            self._period_of_backups.labels(*_of(key)).set(period.total_seconds())
+        _set_expected(self._last_of_backups, self._period_of_backups, key, last_success, period)
         _set(self._backup_lag, key, lag_bytes)
 
     def forget_backup_policy(self, key: Key) -> None:
         """Removes the metrics of one policy of backups, and of its drills."""
         for gauge in (self._last_of_backups, self._period_of_backups, self._backup_lag):
             gauge.remove_by_labels(labels_of(key))
-        self._forget_drills(key)
+        for gauge in (self._last_drill, self._period_of_drills, self._drill_passed):
+            gauge.remove_by_labels(labels_of(key))
 
     def measure_drills(
         self, key: Key, last_passed: datetime | None, period: timedelta | None, *, passed: bool | None
     ) -> None:
         """Replaces the metrics of a policy's drills."""
-        self._forget_drills(key)
-        if period is not None and last_passed is not None:
-            self._last_drill.labels(*_of(key)).set(last_passed.timestamp())
-            self._period_of_drills.labels(*_of(key)).set(period.total_seconds())
+        _set_expected(self._last_drill, self._period_of_drills, key, last_passed, period)
         _set(self._drill_passed, key, passed)
 
-    def _forget_drills(self, key: Key) -> None:
-        for gauge in (self._last_drill, self._period_of_drills, self._drill_passed):
-            gauge.remove_by_labels(labels_of(key))
-
-    def measure_policy(self, key: Key, last_success: datetime, period: timedelta | None) -> None:
+    def measure_policy(self, key: Key, last_success: datetime | None, period: timedelta | None) -> None:
         """Replaces the metrics of one policy."""
-        if period is None:
-            self.forget_policy(key)
-            return
-        self._last_success.labels(*_of(key)).set(last_success.timestamp())
-        self._period.labels(*_of(key)).set(period.total_seconds())
+        _set_expected(self._last_success, self._period, key, last_success, period)
 
     def forget_policy(self, key: Key) -> None:
         """Removes the metrics of one policy."""
@@ -287,3 +280,14 @@ def _set(gauge: Gauge, key: Key, value: int | None) -> None:
         gauge.remove_by_labels(labels_of(key))
     else:
         gauge.labels(*_of(key)).set(value)
+
+
+def _set_expected(last: Gauge, period: Gauge, key: Key, last_time: datetime | None, time: timedelta | None) -> None:
+    """What is expected again and again. While a schedule cannot be read the period before stays: it is late by that."""
+    if last_time is None:
+        last.remove_by_labels(labels_of(key))
+        period.remove_by_labels(labels_of(key))
+        return
+    last.labels(*_of(key)).set(last_time.timestamp())
+    if time is not None:
+        period.labels(*_of(key)).set(time.total_seconds())

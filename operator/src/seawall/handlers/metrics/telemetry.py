@@ -11,15 +11,19 @@ from collections.abc import Callable
 from prometheus_client import CollectorRegistry, Gauge, Histogram, generate_latest
 
 from seawall.api.meta import Key
+from seawall.api.v1alpha1.kinds import KINDS
 from seawall.domain.clocks import TrustedTime
 from seawall.domain.topics.pool import Pool, TopicState
 from seawall.handlers.metrics.brokers import BrokerTelemetry
+from seawall.handlers.metrics.conditions import ConditionTelemetry
 from seawall.handlers.metrics.ledger import WALTelemetry
 from seawall.handlers.metrics.object_labels import labels_of
 from seawall.handlers.metrics.reassignment import ReassignmentTelemetry
 from seawall.handlers.metrics.rollout import RestartTelemetry
 from seawall.handlers.metrics.subscription import SubscriptionTelemetry
 from seawall.reconciler import Outcome, Ticked
+
+_KINDS = frozenset(kind.kind for kind in KINDS)
 
 
 class Telemetry:
@@ -61,6 +65,7 @@ class Telemetry:
             ["namespace", "name"],
             registry=self.registry,
         )
+        self._conditions = ConditionTelemetry(self.registry)
         self.wal = WALTelemetry(self.registry, per_topic=per_topic)
         self.brokers = BrokerTelemetry(self.registry)
         self.reassignments = ReassignmentTelemetry(self.registry)
@@ -79,7 +84,11 @@ class Telemetry:
         )
 
     def measured(self, kind: str, tick: Callable[[Key], Ticked]) -> Callable[[Key], Ticked]:
-        """The same tick, measured."""
+        """The same tick, measured.
+
+        Of the controllers of one kind only the one that is called like it publishes conditions: its ticks of an object
+        come one after another, so the one that finds it gone has the last word.
+        """
 
         def run(key: Key) -> Ticked:
             labels, begun, outcome = (kind, key.namespace, key.name), time.monotonic(), Outcome.ERROR
@@ -89,6 +98,8 @@ class Telemetry:
             try:
                 ticked = tick(key)
                 outcome = ticked.outcome
+                if kind in _KINDS and ticked.conditions is not None:
+                    self._conditions.measure(kind, key, ticked.conditions)
                 return ticked
             finally:
                 with self._lock:
@@ -135,6 +146,7 @@ class Telemetry:
         if not leading:
             for gauge in (self._reachable, self._topics, self._topic_state):
                 gauge.clear()
+            self._conditions.clear()
             self.wal.clear()
             self.brokers.clear()
             self.reassignments.clear()

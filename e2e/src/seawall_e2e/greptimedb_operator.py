@@ -1,0 +1,166 @@
+"""The reference database run by the real greptimedb-operator, from the GreptimeDBCluster of the documented example."""
+
+from __future__ import annotations
+
+from copy import deepcopy
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import yaml
+
+from seawall_e2e.cluster import PLATFORM, REPOSITORY, START_SECONDS
+from seawall_e2e.commands import Object, kubectl, run
+from seawall_e2e.objects import apply, find, get, items, wait_complete
+from seawall_e2e.refdb import ASK, REFDB, RefDb
+from seawall_e2e.shell import Shell
+from seawall_e2e.waiting import wait_until
+
+EXAMPLE = REPOSITORY / "docs/examples/greptimedb-operator"
+NAME = "db"
+STORAGE = "/var/lib/refdb-storage"
+COMPONENT = "app.greptime.io/component"
+
+
+def install_greptimedb_operator() -> str:
+    """Builds and installs it unless it is there; the reference of its initializer's image."""
+    return run(str(PLATFORM / "greptimedb/deploy.sh"), timeout=1200, show_progress=True).strip()
+
+
+def example(file: str) -> Object:
+    """An object of the documented example."""
+    found: Object = yaml.safe_load((EXAMPLE / f"{file}.yaml").read_text())
+    return found
+
+
+@dataclass(frozen=True)
+class ManagedRefDb(RefDb):
+    """A reference database that greptimedb-operator runs, in a namespace.
+
+    Attributes:
+        initializer: the image of greptimedb-operator's init container.
+        prefix: of its topics.
+        groups: the names of `datanodeGroups`, of one datanode each; none: one `datanode` as in the example.
+    """
+
+    initializer: str = ""
+    prefix: str = ""
+    groups: tuple[str, ...] = ()
+
+    def start(self) -> None:
+        """Applies the GreptimeDBCluster, and waits until every datanode has reported."""
+        # greptimedb-operator gives its init container no securityContext: Pod Security `restricted` refuses the pod.
+        label = {"pod-security.kubernetes.io/enforce": "baseline"}
+        apply({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": self.namespace, "labels": label}})
+        apply(*map(self._placed, yaml.safe_load_all(self._manifests("etcd"))))
+        wait_complete(self.namespace, "statefulsets", "etcd", within=START_SECONDS, explain=self.explain)
+        apply(*map(self._placed, (_claim(), *map(_alias, ("meta", "frontend")))), self._placed(self.declared()))
+        wait_until(
+            lambda: self.phase() == "Running" and self._reporting() == self.datanodes,
+            "greptimedb-operator says Running, and every datanode has reported",
+            within=3 * START_SECONDS,
+            explain=self.explain,
+        )
+
+    @property
+    def datanodes(self) -> int:
+        """How many there are."""
+        return len(self.groups) or int(example("greptimedbcluster")["spec"]["datanode"]["replicas"])
+
+    def declared(self) -> Object:
+        """The example's GreptimeDBCluster, with refdb's image, and what refdb needs besides."""
+        found = deepcopy(example("greptimedbcluster"))
+        spec = found["spec"]
+        spec["initializer"] = {"image": self.initializer}
+        spec["base"] = {
+            "securityContext": {"runAsUser": 65532, "runAsGroup": 65532, "fsGroup": 65532},
+            "main": {
+                "image": self.images.refdb,
+                "env": [
+                    {"name": "REFDB_ETCD", "value": "http://etcd:2379"},
+                    {"name": "REFDB_STORAGE", "value": STORAGE},
+                ],
+            },
+        }
+        spec["meta"]["enableRegionFailover"] = self.region_failover
+        spec["meta"]["config"] = _config(spec["meta"]["config"], self.prefix)
+        datanode = spec["datanode"]
+        template = datanode["template"]
+        template["volumes"] = [{"name": "storage", "persistentVolumeClaim": {"claimName": "refdb-storage"}}]
+        template["main"]["volumeMounts"] = [{"name": "storage", "mountPath": STORAGE}]
+        template["main"]["startupProbe"]["periodSeconds"] = 1
+        template["main"]["readinessProbe"] = {"httpGet": {"path": "/health", "port": 4000}, "periodSeconds": 1}
+        datanode["storage"] = {"fs": {"storageSize": "1Gi"}}
+        if self.groups:
+            del spec["datanode"]
+            spec["datanodeGroups"] = [{**deepcopy(datanode), "name": name, "replicas": 1} for name in self.groups]
+        return found
+
+    def data_plane(self) -> Object:
+        """`spec.dataPlane` of the WALCluster that names it. Its metasrv does not prune: Seawall does all of it.
+
+        refdb's image has no version in its tag, so it is declared.
+        """
+        found: Object = deepcopy(example("walcluster")["spec"]["dataPlane"])
+        found["greptimedb"] |= {"autoPrune": "Disabled", "version": "1.1"}
+        return found
+
+    def edit(self, spec: Object) -> None:
+        """Somebody edits the GreptimeDBCluster."""
+        self._kubectl("patch", "greptimedbcluster", NAME, "--type=merge", "-p", yaml.safe_dump({"spec": spec}))
+
+    def spec(self) -> Object:
+        """Of the GreptimeDBCluster."""
+        found: Object = get(self.namespace, "greptimedbclusters", NAME)["spec"]
+        return found
+
+    def phase(self) -> str:
+        """How greptimedb-operator says it is."""
+        found = find(self.namespace, "greptimedbclusters", NAME) or {}
+        return str(found.get("status", {}).get("clusterPhase", ""))
+
+    def partitions(self) -> dict[str, int]:
+        """Of the StatefulSets of the datanodes."""
+        sets = items(self.namespace, "statefulsets", labels=COMPONENT)
+        return {each["metadata"]["name"]: each["spec"]["updateStrategy"]["rollingUpdate"]["partition"] for each in sets}
+
+    def datanode_pods(self) -> list[Object]:
+        """The pods of its datanodes."""
+        names = [f"{NAME}-datanode-{group}" for group in self.groups] or [f"{NAME}-datanode"]
+        return items(self.namespace, "pods", labels=f"{COMPONENT} in ({','.join(names)})")
+
+    def explain(self) -> str:
+        """Its objects, and the ends of logs, for people."""
+        objects = self._kubectl("get", "greptimedbclusters,statefulsets,pods", "-o", "wide", "--ignore-not-found")
+        pods = self._kubectl("logs", "-l", COMPONENT, "--prefix", "--tail=10", "--ignore-errors")
+        return f"{objects}\n{pods}\n{kubectl('-n', 'greptimedb-admin', 'logs', '-l', 'control-plane', '--tail=20')}"
+
+    def _reporting(self) -> int:
+        return len(self._ask(("http://metasrv:4000/admin/heartbeat", {}))[0])
+
+    @cached_property
+    def _shell(self) -> Shell:
+        return Shell(self.namespace, f"deployment/{NAME}-frontend", ("python", "-c", ASK))
+
+
+def _config(text: str, prefix: str) -> str:
+    """The example's, with other topics, and Seawall moves the markers."""
+    lines = [line for line in text.splitlines() if not line.startswith(("auto_prune", "topic_name_prefix"))]
+    return "\n".join([*lines, f'topic_name_prefix = "{prefix}"', 'auto_prune_interval = "0s"', ""])
+
+
+def _claim() -> Object:
+    found = next(
+        each
+        for each in yaml.safe_load_all((REFDB / "deploy/refdb.yaml").read_text())
+        if each["kind"] == "PersistentVolumeClaim"
+    )
+    return dict(found)
+
+
+def _alias(role: str) -> dict[str, Any]:
+    """The names by which tests and their pods call the database."""
+    ports = [{"name": "http", "port": 4000}]
+    spec = {"selector": {COMPONENT: f"{NAME}-{role}"}, "ports": ports}
+    name = {"meta": "metasrv"}.get(role, role)
+    return {"apiVersion": "v1", "kind": "Service", "metadata": {"name": name}, "spec": spec}

@@ -1,0 +1,115 @@
+"""The real greptimedb-operator runs the reference database: Seawall finds it, purges it, and gates its restarts.
+
+An edit of the GreptimeDBCluster restarts nobody by itself, because its partition keeps all datanodes. Seawall lets them
+through one by one, when their WAL can be replayed, by the partition of the StatefulSet.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import pytest
+
+from seawall_e2e.acked_rows import AckedRows
+from seawall_e2e.cluster import broker_away
+from seawall_e2e.greptimedb_operator import ManagedRefDb, install_greptimedb_operator
+from seawall_e2e.invariants import InvariantSampler
+from seawall_e2e.purges import Purges
+from seawall_e2e.refdb import RefDbImages
+from seawall_e2e.restarts import SAFETY, DownSampler, Restarts
+from seawall_e2e.site import Site
+from seawall_e2e.waiting import wait_until
+
+RIGHTS = "greptimedbOperator.enabled=true"
+SETS = {(): ("db-datanode",), ("a", "b"): ("db-datanode-a", "db-datanode-b")}
+
+
+@pytest.fixture(scope="module")
+def initializer(image: str) -> str:  # noqa: ARG001 - the cluster is up
+    """greptimedb-operator is there; the image of its init container."""
+    return install_greptimedb_operator()
+
+
+def declare(site: Site, database: ManagedRefDb) -> None:
+    """The WALCluster of the documented example, with this site's topics, before there is a database."""
+    named = ",".join(SETS[database.groups])
+    site.install(RIGHTS, "datanodes.statefulSets={" + named + "}")
+    site.wal_cluster().apply(site.pool(4, maxMessageBytes="16Ki"), dataPlane=database.data_plane())
+    site.wal_cluster().wait("Ready")
+
+
+def edited(database: ManagedRefDb, **changes: Any) -> dict[str, Any]:
+    """The part of a GreptimeDBCluster's spec that an edit of all datanodes changes."""
+    spec = database.spec()
+    if database.groups:
+        return {"datanodeGroups": [{**group, **changes} for group in spec["datanodeGroups"]]}
+    return {"datanode": changes}
+
+
+def config_of(spec: Mapping[str, Any]) -> str:
+    """Of the first datanodes."""
+    found = spec["datanode"] if "datanode" in spec else spec["datanodeGroups"][0]
+    return str(found["config"])
+
+
+@pytest.mark.parametrize("groups", list(SETS), ids=["one set", "datanode groups"])
+def test_an_edit_of_the_greptimedbcluster_restarts_one_datanode_after_the_other_and_loses_no_row(
+    site: Site, refdb_images: RefDbImages, checker_image: str, initializer: str, groups: tuple[str, ...]
+) -> None:
+    database = ManagedRefDb(
+        site.namespace,
+        refdb_images,
+        region_failover=True,
+        initializer=initializer,
+        prefix=site.prefix,
+        groups=groups,
+    )
+    restarts, purges, wal = Restarts(site, database), Purges(site.wal_cluster(), site.operator), site.wal_cluster()
+    declare(site, database)
+    wal.wait("GreptimeDBClusterMissing", kind="DataPlaneReachable")
+    database.start()
+    for kind, reason in (
+        ("DataPlaneReachable", "Connected"),
+        ("DataPlaneConfigDiffers", "ConfigNotPasted"),
+        ("RestartsGated", "Gated"),
+        ("DatanodesHealthy", "Serving"),
+    ):
+        wal.wait(reason, kind=kind)
+    before = restarts.uids()
+    with (
+        AckedRows(database, checker_image) as rows,
+        InvariantSampler(site, rows) as sampler,
+        DownSampler(database) as down,
+    ):
+        purges.apply_policy(safety=SAFETY)
+        rows.wait_until_written_everywhere()
+        wait_until(purges.entries_deleted, "records are purged", within=150, explain=purges.explain)
+        with broker_away():
+            # Pasting what was missing is an edit as any other.
+            database.edit(edited(database, config=config_of(database.spec()).replace('"1MB"', '"16KB"')))
+            refused = restarts.wait_for_reason("NotFullyInSync")
+            assert restarts.uids() == before
+        done = restarts.wait_for_stage("Completed", within=200)
+        wal.wait("AsDeclared", kind="DataPlaneConfigDiffers")
+        rows.wait_until_written_everywhere()
+        sampler.check()
+    purges.suspend()
+    purges.wait_until_over()
+    verdict = rows.judge()
+    print(done, f"{down.samples} samples of pods, {sampler.samples} of invariants", sep="\n")
+
+    assert "lacks an in-sync replica" in refused["message"]
+    assert done["restarted"] == database.datanodes
+    assert set(before) == down.seen
+    assert not set(before.values()) & set(restarts.uids().values())
+    assert len(down.most) == 1, f"{sorted(down.most)} were down at once"
+    wait_until(
+        lambda: database.partitions() == dict.fromkeys(SETS[groups], 1000), "the gate is shut", explain=restarts.explain
+    )
+    assert verdict["holds"]
+    assert verdict["lost"] == 0
+    wait_until(lambda: not database.in_maintenance(), "maintenance is given back", explain=restarts.explain)
+
+    database.edit(edited(database, rollingUpdate={"partition": 0, "maxUnavailable": 1}))
+    wal.wait("PartitionOpen", kind="RestartsGated")

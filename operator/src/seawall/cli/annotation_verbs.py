@@ -1,0 +1,194 @@
+"""What people tell Seawall by annotations of a WALCluster, as verbs: what each writes, and what it allows.
+
+An annotation `<what>: <reason>@<expiry>` is easily mistyped, and one that is mistyped declares nothing. Here a person
+says why and for how long, and is shown what that is about before it is written.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any
+
+from seawall.api.duration import parse_duration
+from seawall.api.meta import (
+    ABORT_ANNOTATION,
+    APPROVE_ANNOTATION,
+    DEAD_ANNOTATION,
+    PAUSED_ANNOTATION,
+    READOPT_ANNOTATION,
+    REBALANCE_ANNOTATION,
+    STOP_DELETES_ANNOTATION,
+    UNUSED_ANNOTATION,
+    ConditionType,
+)
+from seawall.api.v1alpha1.purge_template import matches_any
+from seawall.domain.errors import Refused
+from seawall.domain.ledger.declarations import is_glob, is_region_id
+from seawall.domain.rollout.workload import OVERRIDE_ANNOTATION, RESTART_ANNOTATION
+from seawall.domain.times import DECLARATION_LONGEST
+
+Line = Mapping[str, Any]
+"""A topic of the operator's ledger page."""
+LONGEST_REASON = 200
+
+
+@dataclass(frozen=True, slots=True)
+class Verb:
+    """A command that sets one annotation, or takes it away.
+
+    Attributes:
+        summary: for the help.
+        allows: what follows from it, in a sentence.
+        shows: the conditions of the WALCluster that it is about.
+        takes: what is named on the command line, if anything, and of which form each must be.
+        concerns: which topics of the ledger it is about, by what is named; None: it is not about topics.
+        has_expiry: whether it counts for a while only, and must say why.
+        removes: it takes the annotation away.
+    """
+
+    annotation: str
+    summary: str
+    allows: str
+    shows: tuple[ConditionType, ...] = (ConditionType.READY,)
+    takes: tuple[str, Callable[[str], bool]] | None = None
+    concerns: Callable[[Line, tuple[str, ...]], bool] | None = None
+    has_expiry: bool = False
+    removes: bool = False
+
+
+def _names_region(line: Line, regions: tuple[str, ...]) -> bool:
+    said = f"{line['held_by']} {line['message']}".replace(",", " ").split()
+    return any(region in said for region in regions)
+
+
+VERBS: Mapping[str, Verb] = {
+    "readopt": Verb(
+        READOPT_ANNOTATION,
+        "say that logs, or a database, which are not those of before are right",
+        "What Seawall remembers of these logs begins anew: records that are gone count as given up.",
+        (ConditionType.WAL_INTACT, ConditionType.READY),
+        concerns=lambda line, _: READOPT_ANNOTATION in (line["remedy"] or ""),
+        has_expiry=True,
+    ),
+    "dead-regions": Verb(
+        DEAD_ANNOTATION,
+        "say that nobody has these regions any more, nor will have",
+        "Purges delete what only these regions kept: their rows that were not flushed are lost.",
+        (ConditionType.WAL_INTACT,),
+        ("region", is_region_id),
+        _names_region,
+        has_expiry=True,
+    ),
+    "purge-unused": Verb(
+        UNUSED_ANNOTATION,
+        "say that nobody needs what is in topics without regions",
+        "Purges delete all records that these topics have now, as long as no region writes to them.",
+        (ConditionType.WAL_INTACT,),
+        ("topic", is_glob),
+        lambda line, topics: matches_any(line["name"], topics),
+        has_expiry=True,
+    ),
+    "override-restart-gate": Verb(
+        OVERRIDE_ANNOTATION,
+        "let restarts of datanodes through a shut gate",
+        "Datanodes that are due restart although a check says that their WAL may not be replayed.",
+        (ConditionType.DATANODES_HEALTHY, ConditionType.WAL_INTACT),
+        has_expiry=True,
+    ),
+    "stop-deletes": Verb(
+        STOP_DELETES_ANNOTATION,
+        "delete no records of its topics from now on",
+        "No purge deletes records until it is taken away: `seawall stop-deletes … --undo`.",
+    ),
+    "restart": Verb(
+        RESTART_ANNOTATION,
+        "restart all datanodes, one by one, through the gate",
+        "Each datanode that runs now is restarted once, as soon as the gate lets it.",
+        (ConditionType.DATANODES_HEALTHY,),
+    ),
+    "rebalance": Verb(
+        REBALANCE_ANNOTATION,
+        "make the brokers' loads even by one reassignment",
+        "Replicas move between brokers, within the declared throttle.",
+        (ConditionType.REPLICATION_HEALTHY,),
+    ),
+    "approve": Verb(
+        APPROVE_ANNOTATION,
+        "let the planned reassignment with this digest begin",
+        "The replicas of this plan move, as `seawall plan` shows them.",
+        (ConditionType.REPLICATION_HEALTHY,),
+        ("digest", str.isalnum),
+    ),
+    "abort": Verb(
+        ABORT_ANNOTATION,
+        "take a reassignment back, and begin none",
+        "All partitions get their original replicas back, and none moves until it is taken away.",
+        (ConditionType.REPLICATION_HEALTHY,),
+    ),
+    "pause": Verb(
+        PAUSED_ANNOTATION,
+        "write nothing to Kafka or ConfigMaps",
+        "The status is still kept, and nothing else is done, until `seawall resume`.",
+    ),
+    "resume": Verb(
+        PAUSED_ANNOTATION,
+        "go on after `seawall pause`",
+        "What was due meanwhile is done.",
+        removes=True,
+    ),
+}
+
+
+def value_of(verb: Verb, arguments: argparse.Namespace, now: datetime) -> str | None:
+    """What the annotation will say; None: it goes.
+
+    Raises:
+        Refused: something was mistyped, or is missing.
+    """
+    if verb.removes or arguments.undo:
+        return None
+    named = _named(verb, arguments)
+    if verb.annotation == PAUSED_ANNOTATION:
+        return "true"
+    if verb.annotation == APPROVE_ANNOTATION:
+        return named[0]
+    if not verb.has_expiry:
+        return f"{now.isoformat(timespec='seconds').replace('+00:00', 'Z')} {_reason(arguments)}".rstrip()
+    reason = _reason(arguments)
+    if not reason:
+        raise Refused("say why with --reason: it is in the annotation, for whoever reads it later")
+    expires = (now + _period(arguments.period)).isoformat(timespec="seconds").replace("+00:00", "Z")
+    what = f"{', '.join(named)}: " if named else ""
+    return f"{what}{reason}@{expires}"
+
+
+def _named(verb: Verb, arguments: argparse.Namespace) -> tuple[str, ...]:
+    if verb.takes is None:
+        return ()
+    noun, is_right = verb.takes
+    wrong = next((each for each in arguments.named if not is_right(each)), None)
+    if wrong is not None:
+        raise Refused(f"{wrong!r} is no {noun}")
+    if not arguments.named or (verb.annotation == APPROVE_ANNOTATION and len(arguments.named) > 1):
+        raise Refused(f"name the {noun}")
+    return tuple(arguments.named)
+
+
+def _reason(arguments: argparse.Namespace) -> str:
+    reason = str(arguments.reason or "").strip()
+    if len(reason) > LONGEST_REASON or not reason.isprintable():
+        raise Refused(f"a reason is one line of at most {LONGEST_REASON} characters")
+    return reason
+
+
+def _period(text: str) -> timedelta:
+    try:
+        found = parse_duration(text)
+    except ValueError as error:
+        raise Refused(f"--for: {error}") from error
+    if not timedelta(0) < found <= DECLARATION_LONGEST:
+        raise Refused("--for is at most 24h: what is right today says nothing of next week")
+    return found

@@ -1,0 +1,79 @@
+"""`seawall hold create`: waits until it is answered, and says how; a hold that is over is an error."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import pytest
+
+from seawall.cli.hold import hold
+from seawall.cli.parser import build_parser
+from seawall.domain.errors import Refused
+
+HOLDS = "/apis/seawall.dev/v1alpha1/namespaces/db/walholds"
+
+
+class Server:
+    """An API server where a hold goes through these states, one at each look."""
+
+    def __init__(self, *states: str | None) -> None:
+        self.states, self.spec = list(states), dict[str, Any]()
+
+    def create(self, path: str, body: Mapping[str, Any]) -> None:
+        assert path == HOLDS
+        self.spec = dict(body["spec"])
+
+    def get(self, path: str) -> dict[str, Any] | None:
+        assert path == f"{HOLDS}/audit"
+        state = self.states.pop(0) if len(self.states) > 1 else self.states[0]
+        ready = {"type": "Ready", "status": "True", "reason": "x", "message": f"it is {state}"}
+        return {"status": {} if state is None else {"state": state, "conditions": [ready]}}
+
+    def merge(self, path: str, patch: Mapping[str, Any]) -> None:
+        raise AssertionError((path, patch))
+
+
+def create(server: Server, *words: str) -> list[str]:
+    arguments = build_parser().parse_args(["hold", "create", "audit", "-n", "db", "--cluster", "wal", *words])
+    return list(hold(arguments, server, lambda: None))
+
+
+def test_it_is_followed_until_it_is_granted() -> None:
+    server = Server(None, "Requested", "Requested", "Active")
+    printed = create(server, "-t", "wal_0=15", "-t", "wal_1=0", "--ttl", "2h", "--max-lag-bytes", "10Gi")
+    assert server.spec == {
+        "clusterRef": {"name": "wal"},
+        "topics": {"wal_0": 15, "wal_1": 0},
+        "ttl": "2h",
+        "reason": "",
+        "maxLagBytes": "10Gi",
+    }
+    assert printed == ["walhold/audit created", "Pending: ", "Pending: it is Requested", "Active: it is Active"]
+
+
+def test_all_topics_are_held_from_their_beginning() -> None:
+    server = Server("Extended")
+    create(server, "--all")
+    assert server.spec["topics"] == {"*": "earliest"}
+
+
+def test_one_that_comes_too_late_is_an_error() -> None:
+    with pytest.raises(Refused, match="the hold is Lost: it is Lost"):
+        create(Server("Requested", "Lost"), "--all")
+
+
+def test_the_wait_has_an_end_and_may_be_left_out() -> None:
+    with pytest.raises(Refused, match="it was not granted within 3 s: it counts already"):
+        create(Server("Requested"), "--all", "--timeout", "3s")
+    assert create(Server("Requested"), "--all", "--timeout", "0s") == ["walhold/audit created"]
+
+
+@pytest.mark.parametrize("topic", ["wal_0", "=1", "wal_0=", "wal_0=-1", "wal_0=one", "wal_0=²"])
+def test_what_is_mistyped_is_not_sent(topic: str) -> None:
+    server = Server("Active")
+    with pytest.raises(Refused, match="is no TOPIC=OFFSET, such as wal_0=1500"):
+        create(server, "-t", topic)
+    with pytest.raises(Refused, match="--timeout: 'soon' is no duration"):
+        create(server, "--all", "--timeout", "soon")
+    assert server.spec == {}
