@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from seawall.api.v1alpha1.hold import WALHold, WALHoldSpec
+from seawall.domain.events import EventReason
 from seawall.domain.kafka import ConfigChange, NewTopic
 from seawall.domain.kafka_log import Nulls
 from seawall.domain.spark_job.actions import FreezeRequest, PlaceHold, ReleaseHold, RemoveApplication, Submit
@@ -22,7 +23,7 @@ class MoveHold:
     def event(self) -> Event:
         """What the event says."""
         message = f"Moved WALHold {self.hold.metadata.name}, on {len(self.spec.topics)} topics"
-        return Event(EventType.NORMAL, "HoldMoved", message)
+        return Event(EventType.NORMAL, EventReason.HOLD_MOVED, message)
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +35,7 @@ class MakeTargets:
     def event(self) -> Event:
         """What the event says."""
         names = [topic.name for topic in self.topics]
-        return Event(EventType.NORMAL, "TopicsCreated", f"Created {listed(names)} in the target")
+        return Event(EventType.NORMAL, EventReason.TOPICS_CREATED, f"Created {listed(names)} in the target")
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +47,7 @@ class GuardTargets:
     def event(self) -> Event:
         """What the event says."""
         names = [change.topic for change in self.changes]
-        return Event(EventType.WARNING, "ConfigsRepaired", f"Set configs of {listed(names)} in the target")
+        return Event(EventType.WARNING, EventReason.CONFIGS_REPAIRED, f"Set configs of {listed(names)} in the target")
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,8 +61,8 @@ class AppendNulls:
         """What the event says."""
         names = listed([each.topic for each in self.nulls])
         if self.fences:
-            return Event(EventType.NORMAL, "TopicsFenced", f"Fenced the writers of {names} in the target")
-        return Event(EventType.NORMAL, "TopicsPadded", f"Padded {names} in the target")
+            return Event(EventType.NORMAL, EventReason.TOPICS_FENCED, f"Fenced the writers of {names} in the target")
+        return Event(EventType.NORMAL, EventReason.TOPICS_PADDED, f"Padded {names} in the target")
 
 
 SubscriptionAction = (
