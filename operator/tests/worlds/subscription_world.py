@@ -23,6 +23,7 @@ from seawall.domain.ledger.observation import read_shards
 from seawall.domain.ledger.shards import PoolId, shards_of
 from seawall.domain.spark_job.application import Ended
 from seawall.observe.mirror import MirrorObserver
+from seawall.ports import KafkaClusters
 from seawall.reconciler import Outcome, Reconciler
 from tests.fakes.kafka import FakeKafka, FakeKafkaClusters
 from tests.fakes.kafka_log import FakeLog
@@ -202,7 +203,7 @@ class SubscriptionWorld(VerificationWorld):
         """A new operator process that looks after subscriptions."""
         calls = calls or Calls(self.check, CHANGES)
         kube = calls.guard(self.kube)
-        clusters = calls.guard(FakeKafkaClusters({"kafka:9092": self.kafka, "dr:9092": self.target}))
+        clusters = calls.guard(self.both_kafkas())
         controller = WALSubscriptionController(
             kube,
             calls.guard(self.spark),
@@ -213,6 +214,10 @@ class SubscriptionWorld(VerificationWorld):
             self.meters,
         )
         return Reconciler(controller, may_write=lambda: True)
+
+    def both_kafkas(self) -> KafkaClusters:
+        """What the addresses lead to."""
+        return FakeKafkaClusters({"kafka:9092": self.kafka, "dr:9092": self.target})
 
     def granter(self) -> Reconciler[Any, Any, Any, Any]:
         """The controller of holds."""

@@ -17,8 +17,8 @@ class EventReason(StrEnum):
     """WALVerification, WALBackup, WALRestore, WALSubscription: the SparkApplication of an attempt, or a run, was
     made."""
     APPLICATION_REMOVED = "ApplicationRemoved"
-    """WALVerification, WALBackup, WALRestore, WALSubscription: the application of an attempt that was interrupted, or of
-    a run that is over, was deleted."""
+    """WALVerification, WALBackup, WALRestore, WALSubscription: the application of an attempt that was interrupted, or
+    of a run that is over, was deleted."""
     BACKUP_CREATED = "BackupCreated"
     """WALBackupPolicy: a WALBackup was made; the sentence says why it is a full one, if it is."""
     BACKUP_DELETED = "BackupDeleted"
