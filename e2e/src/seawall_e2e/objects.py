@@ -41,6 +41,7 @@ _GROUPS = {
     "walbackups": _OURS,
     "walbackuppolicies": _OURS,
     "walrestores": _OURS,
+    "walsubscriptions": _OURS,
     "greptimedbclusters": "apis/greptime.io/v1alpha1",
 }
 """Kind, as the API's paths have it → group and version."""

@@ -33,6 +33,7 @@ from tests.adversary.replicas import OF_REPLICAS, balancing, growing, reassign
 from tests.adversary.restores import OF_RESTORES, approved_plan, restore
 from tests.adversary.roll import roll, rollable
 from tests.adversary.special_moves import OF_DEAD, OF_DECLARATIONS, OF_DELETIONS, OF_ROLLS, OF_RUNS, OF_VERIFICATIONS
+from tests.adversary.subscriptions import OF_SUBSCRIPTIONS, begun, copy, even
 from tests.adversary.world_moves import TOPIC, region_of
 from tests.cluster.test_topic_deletion import controller
 from tests.worlds.backup_world import BACKUP, FULL, NEXT, POLICY
@@ -295,4 +296,6 @@ SCENARIOS = (
     Scenario("restore", approved_plan, restore, OF_RESTORES),
     Scenario("restore that is tried again", partial(approved_plan, half_written=1), restore, OF_RESTORES),
     Scenario("drill", declared_drill, drill, OF_DRILLS),
+    Scenario("subscription begins", begun, copy, OF_SUBSCRIPTIONS),
+    Scenario("subscription goes on", even, copy, OF_SUBSCRIPTIONS),
 )

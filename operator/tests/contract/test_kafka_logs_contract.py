@@ -6,6 +6,7 @@ import re
 import time
 import uuid
 from contextlib import AbstractContextManager, nullcontext
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Protocol
 
@@ -15,6 +16,7 @@ from confluent_kafka.admin import PartitionMetadata
 from seawall.adapters.kafka.admin import ConfluentKafkaAdmin
 from seawall.adapters.kafka.clusters import ConfluentKafkaClusters
 from seawall.api.meta import Key
+from seawall.domain.errors import OutsideUnavailable, Refused
 from seawall.domain.kafka import Configs, KafkaConnection, KafkaView, NewTopic
 from seawall.domain.kafka_log import (
     Deleted,
@@ -28,6 +30,9 @@ from seawall.domain.kafka_log import (
     Keys,
     LogOffsets,
     LogSizes,
+    Nulls,
+    ProducerId,
+    ProducerState,
     Scanned,
     TopicFailure,
     TopicTrouble,
@@ -436,6 +441,50 @@ def test_sizes_are_those_of_every_replica(world: World) -> None:
     wait_until(lambda: len(set(world.sizes(large).values())) == 1, "the followers have everything")
     assert min(world.sizes(large).values()) > 0
     assert world.sizes(large).keys() == {1, 2, 3}
+
+
+def test_each_producer_id_is_another_and_nobody_gives_one_at_the_wrong_address(world: World) -> None:
+    found: list[ProducerId] = []
+
+    def is_given() -> bool:  # a young broker cannot say for a moment
+        try:
+            found.append(world.logs.take_producer_id())
+        except OutsideUnavailable:
+            return False
+        return len(found) == 2
+
+    wait_until(is_given, "two producer ids are given")
+    first, second = found
+    assert first.id != second.id
+    assert (first.epoch, second.epoch) == (0, 0)
+    with pytest.raises(OutsideUnavailable):
+        world.bed.at_nobody().take_producer_id()
+
+
+def test_nulls_are_appended_once_each_in_their_order_and_a_new_epoch_fences_the_old(world: World) -> None:
+    topic, producer = world.create(), ProducerId(70_001, 0)
+    topic_id, logs = world.described(topic).topic_id, world.logs
+
+    def append(epoch: int, sequence: int, count: int) -> str:
+        try:
+            logs.append_nulls(Nulls(topic, topic_id, replace(producer, epoch=epoch), sequence, count))
+        except Refused as refused:
+            return str(refused)
+        return ""
+
+    assert logs.describe_producer([topic], producer.id) == {topic: ProducerState(None)}
+    assert append(0, 0, 3) == ""
+    world.wait_for_ends(topic, (0, 3), "three are there")
+    assert logs.describe_producer([topic], producer.id) == {topic: ProducerState(0, 2)}
+    assert "out of order sequence number" in append(0, 5, 1)
+    assert append(0, 3, 10_001) == ""
+    assert "out of order sequence number" in append(1, 7, 1)
+    assert append(1, 0, 1) == ""
+    assert "epoch" in append(0, 10_004, 1)
+    world.wait_for_ends(topic, (0, 10_005), "all are there, and no other")
+    assert logs.describe_producer([topic], producer.id) == {topic: ProducerState(1, 0)}
+    with pytest.raises(OutsideUnavailable):  # a broker may not have heard of it yet
+        logs.append_nulls(Nulls(topic, "A" * 22, replace(producer, epoch=1), 1, 1))
 
 
 def test_nobody_at_the_address_leaves_every_topic_unanswered(world: World) -> None:

@@ -107,3 +107,18 @@ def test_a_hold_is_read_with_its_offsets(bed: Bed) -> None:
     assert found is not None
     assert not isinstance(found.spec, InvalidSpec)
     assert found.spec.topics == {"wal_0": 0, "wal_1": 10**15}
+
+
+def test_a_spec_is_replaced_at_the_version_that_was_read_and_what_it_lacks_goes(bed: Bed) -> None:
+    bed.apply("dr", {"clusterRef": {"name": "wal"}, "topics": {"wal_0": 3, "wal_1": 5}, "maxLagBytes": "1Gi"}, WALHold)
+    before = bed.kube.get(WALHold, Key(bed.namespace, "dr"))
+    assert before is not None
+    assert not isinstance(before.spec, InvalidSpec)
+    moved = before.spec.model_copy(update={"topics": {"wal_1": 7, "wal_2": 0}, "max_lag_bytes": None})
+    bed.kube.replace_spec(before, moved)
+    found = bed.kube.get(WALHold, Key(bed.namespace, "dr"))
+    assert found is not None
+    assert found.spec == moved
+    assert found.metadata.generation == before.metadata.generation + 1
+    with pytest.raises(Conflict):
+        bed.kube.replace_spec(before, moved)

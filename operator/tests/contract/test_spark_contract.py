@@ -12,7 +12,7 @@ from seawall.adapters.kube.spark import KubeSparkApplications
 from seawall.api.v1alpha1.spark_spec import SparkSpec
 from seawall.api.v1alpha1.verification_template import VerificationTemplate
 from seawall.domain.errors import Conflict, Refused
-from seawall.domain.spark_job.application import Ended, Stuck, build_application
+from seawall.domain.spark_job.application import Ended, Stuck, build_application, kafka_secrets
 from seawall.domain.verification.kind import build_program
 from seawall_e2e.loopback import ApiServer
 from tests.contract.kube_beds import Bed, FakeBed, RealBed
@@ -41,7 +41,9 @@ def make(spark: SparkBed, name: str = "check-1", account: str = SERVICE_ACCOUNT)
     key = spark.key(name)
     program = build_program(key, VerificationTemplate(), "0" * 64)
     settings = SparkSpec(image="replay-verification:1", cpu_request="100m")
-    spark.applications.create(spark.owner(), key, build_application(key, program, settings, KAFKA), account)
+    spark.applications.create(
+        spark.owner(), key, build_application(key, program, settings, *kafka_secrets(KAFKA)), account
+    )
 
 
 def test_what_was_never_made_is_not_there(spark: SparkBed) -> None:

@@ -85,6 +85,7 @@ class FakeKafka:
         late_configs: how many describe calls show a topic's configs as they were before a change.
         lost_answers: how many of the next writes happen although they seem unanswered.
         moves: what a `PartitionReassigner` sees and changes beyond that.
+        producer_ids: how many were taken.
         requests: how many calls that were not empty were made, by method.
     """
 
@@ -101,6 +102,7 @@ class FakeKafka:
         self.late_leaders = 0
         self.late_configs = 0
         self.lost_answers = 0
+        self.producer_ids = 0
         self.requests: dict[str, int] = {}
         self.moves = FakeMoves()
         self._placement = itertools.count()

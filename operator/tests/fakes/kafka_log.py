@@ -38,6 +38,8 @@ class FakeLog:
     keys: dict[int, bytes | None] = field(default_factory=dict)
     times: list[tuple[int, datetime]] = field(default_factory=list)
     owners: dict[int, int] = field(default_factory=dict)
+    producers: dict[int, tuple[int, int]] = field(default_factory=dict)
+    """By producer its epoch and its last sequence."""
 
     @property
     def epoch(self) -> int:
@@ -53,6 +55,17 @@ class FakeLog:
         """Somebody writes records; all replicas have them."""
         self.times.append((self.end, self.now()))
         self.end += records
+
+    def append_as(self, producer_id: int, epoch: int, sequence: int, records: int) -> str | None:
+        """An idempotent producer writes records; why they are refused, in Kafka's words."""
+        known, last = self.producers.get(producer_id, (epoch, sequence - 1))
+        if epoch < known:
+            return "Broker: Producer attempted an operation with an old epoch"
+        if (epoch > known and sequence != 0) or (epoch == known and sequence != last + 1):
+            return "Broker: Broker received an out of order sequence number"
+        self.append(records)
+        self.producers[producer_id] = epoch, sequence + records - 1
+        return None
 
     def append_of(self, region_id: int) -> None:
         """A region writes a record."""

@@ -11,6 +11,7 @@ from confluent_kafka import KafkaError
 from seawall.adapters.kafka.errors import NOT_SUPPORTED
 from seawall.adapters.kafka.logs import check_id
 from seawall.adapters.kafka.topic_answers import failure_of, refused_names, unanswered
+from seawall.domain.errors import OutsideUnavailable, Refused
 from seawall.domain.kafka_log import (
     Deleted,
     DeleteOutcome,
@@ -23,6 +24,9 @@ from seawall.domain.kafka_log import (
     Keys,
     LogOffsets,
     LogSizes,
+    Nulls,
+    ProducerId,
+    ProducerState,
     Scanned,
     TopicFailure,
     TopicTrouble,
@@ -77,6 +81,41 @@ class FakeKafkaLogs:
         """Bytes on disk, as the brokers that are up tell."""
         self.kafka.count("describe_sizes")
         return {name: self._sizes(name) for name in topics}
+
+    def take_producer_id(self) -> ProducerId:
+        """The next one."""
+        self.kafka.count("take_producer_id")
+        if self.kafka.unreachable is not None or self.kafka.offline.issuperset(self.kafka.brokers):
+            raise OutsideUnavailable("Kafka did not answer: Local: Timed out")
+        self.kafka.producer_ids += 1
+        return ProducerId(self.kafka.producer_ids, 0)
+
+    def describe_producer(
+        self, topics: Collection[str], producer_id: int
+    ) -> Mapping[str, ProducerState | TopicFailure]:
+        """What the logs remember."""
+        self.kafka.count("describe_producer")
+        found = {name: self._find(name) for name in topics}
+        return {
+            name: topic
+            if isinstance(topic, TopicFailure)
+            else ProducerState(*topic.log.producers.get(producer_id, (None,)))
+            for name, topic in found.items()
+        }
+
+    def append_nulls(self, nulls: Nulls) -> None:
+        """As an idempotent producer."""
+        self.kafka.count("append_nulls")
+        topic = self._find(nulls.topic)
+        if isinstance(topic, TopicFailure):
+            raise OutsideUnavailable(topic.message)
+        if topic.log.topic_id != nulls.topic_id:
+            raise OutsideUnavailable(f"Kafka did not answer for to append to {nulls.topic}: Broker: Unknown topic id")
+        refusal = topic.log.append_as(nulls.producer.id, nulls.producer.epoch, nulls.sequence, nulls.count)
+        if refusal is not None:
+            raise Refused(f"Kafka refused to append to {nulls.topic}: {refusal}")
+        if self.kafka.lose_answer():
+            raise OutsideUnavailable("Kafka did not answer: Local: Timed out")
 
     def find_unreadable(self, topic: str, start: int) -> Scanned | TopicFailure:
         """Reads to the first bad key, or to the end: time stands still meanwhile."""

@@ -128,6 +128,15 @@ class FakeKube:
             self._at_version(obj)
             self.remove(obj.metadata.key, type(obj))
 
+    def replace_spec(self, obj: Resource[SpecT, Any], spec: SpecT) -> None:
+        """Replaces the spec."""
+        raw = self._at_version(obj)
+        new = _sent(spec.model_dump(mode="json", by_alias=True, exclude_none=True))
+        if raw["spec"] != new:
+            raw["spec"] = new
+            raw["metadata"]["generation"] += 1
+            self._touch(raw)
+
     def replace_status(self, obj: Resource[Any, StatusT], status: StatusT) -> None:
         """Replaces the status; an identical one leaves the resource version as it is."""
         raw = self._at_version(obj)

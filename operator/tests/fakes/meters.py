@@ -11,6 +11,7 @@ from seawall.api.v1alpha1.backup import WALBackupStatus
 from seawall.api.v1alpha1.purge import WALPurgeStatus
 from seawall.api.v1alpha1.reassignment import ReassignmentStatus
 from seawall.api.v1alpha1.rollout import RollStage
+from seawall.api.v1alpha1.subscription import WALSubscriptionStatus
 from seawall.api.v1alpha1.verification import WALVerificationStatus
 from seawall.domain.brokers.view import BrokersFound
 from seawall.domain.ledger.numbers import LedgerNumbers
@@ -35,6 +36,7 @@ class FakeMeters:
     drills: dict[Key, tuple[datetime | None, timedelta | None, bool | None]] = field(default_factory=dict)
     verified: dict[Key, datetime] = field(default_factory=dict)
     policies: dict[Key, tuple[datetime | None, timedelta | None]] = field(default_factory=dict)
+    subscriptions: dict[Key, tuple[WALSubscriptionStatus, int | None]] = field(default_factory=dict)
 
     def measure(self, key: Key, pool: Pool | None) -> None:
         """Keeps the newest."""
@@ -124,3 +126,11 @@ class FakeMeters:
         """Forgets."""
         self.backup_policies.pop(key, None)
         self.drills.pop(key, None)
+
+    def measure_subscription(self, key: Key, status: WALSubscriptionStatus, max_bytes: int | None) -> None:
+        """Keeps the newest."""
+        self.subscriptions[key] = status, max_bytes
+
+    def forget_subscription(self, key: Key) -> None:
+        """Forgets."""
+        self.subscriptions.pop(key, None)

@@ -5,15 +5,25 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator
 from functools import partial
+from itertools import count
 from pathlib import Path
 
 import pytest
 from confluent_kafka.admin import AclOperation
 
 from seawall.adapters.kafka.admin import ConfluentKafkaAdmin
-from seawall.domain.errors import Refused
+from seawall.domain.errors import OutsideUnavailable, Refused
 from seawall.domain.kafka import ConfigChange, KafkaConnection, KafkaView, NewTopic
-from seawall.domain.kafka_log import Deleted, DeleteRefused, LogOffsets, TopicFailure, TopicTrouble
+from seawall.domain.kafka_log import (
+    Deleted,
+    DeleteRefused,
+    DescribedTopic,
+    LogOffsets,
+    Nulls,
+    ProducerId,
+    TopicFailure,
+    TopicTrouble,
+)
 from seawall.domain.partitions import NO_RATES, PartitionId, Rates, Replica, ThrottledReplicas
 from seawall_e2e.loopback import KafkaProcesses
 from seawall_e2e.waiting import wait_until
@@ -26,6 +36,7 @@ pytestmark = pytest.mark.integration
 
 TABLE = Path(__file__).parents[3] / "docs/kafka-acls.md"
 POOL = "greptimedb_wal_topic"
+PRODUCERS = count(80_000)
 PREFIX, TOPIC, NEW = "acl_", "acl_0", "acl_new"
 
 
@@ -138,6 +149,25 @@ def delete_records(user: User) -> str:
     return ""
 
 
+def take_producer_id(user: User) -> str:
+    try:
+        user.logs.take_producer_id()
+    except OutsideUnavailable:  # a young broker cannot say for a moment
+        return CHANGING
+    return ""
+
+
+def promote(user: User) -> str:
+    """A producer of its own each time: the first batch of any fits."""
+    state = user.logs.describe_producer([TOPIC], 1)[TOPIC]
+    if isinstance(state, TopicFailure):
+        return state.message
+    described = user.boss.logs.describe_topics([TOPIC])[TOPIC]
+    assert isinstance(described, DescribedTopic)
+    user.logs.append_nulls(Nulls(TOPIC, described.topic_id, ProducerId(next(PRODUCERS), 0), 0, 1))
+    return ""
+
+
 def measure(user: User) -> str:
     sizes = user.logs.describe_sizes([TOPIC])[TOPIC]
     if isinstance(sizes, TopicFailure):
@@ -183,6 +213,8 @@ WORK: dict[str, Callable[[User], str]] = {
     "looks for the record that a datanode cannot read": scan,
     "asks a log whether these regions wrote it": witness,
     "deletes records": delete_records,
+    "takes a producer id, in the target of a mirror": take_producer_id,
+    "promotes a mirror, in its target": promote,
     "measures bytes on disk": measure,
     "sees brokers and controllers": see_brokers,
     "sees what is reassigned, and its throttles": see_reassignments,

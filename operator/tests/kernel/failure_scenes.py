@@ -17,6 +17,7 @@ from seawall.api.v1alpha1.policy import WALPurgePolicy
 from seawall.api.v1alpha1.purge import WALPurge
 from seawall.api.v1alpha1.restore import WALRestore
 from seawall.api.v1alpha1.restore_status import RestoreStage
+from seawall.api.v1alpha1.subscription import WALSubscription
 from seawall.api.v1alpha1.verification import WALVerification
 from seawall.controllers.brokers import BrokersController
 from seawall.controllers.ledger import LedgerWatch
@@ -33,7 +34,15 @@ from tests.ledger import test_ledger_watch as watch_world
 from tests.policy import test_purge_policy_world as policy_world
 from tests.support.refusals import ACTIONS, Refusal
 from tests.verification import test_verification_schedule as schedule_world
-from tests.worlds import backup_world, purge_world, reassignment_world, restart_world, restore_world, verification_world
+from tests.worlds import (
+    backup_world,
+    purge_world,
+    reassignment_world,
+    restart_world,
+    restore_world,
+    subscription_world,
+    verification_world,
+)
 
 Process = Reconciler[Any, Any, Any, Any]
 
@@ -170,6 +179,16 @@ def restores(refusal: Refusal) -> Stage:
     return Stage(process, key, world.kube, ready_of(world.kube, WALRestore, key), let_pass(world.time))
 
 
+def subscribes(refusal: Refusal) -> Stage:
+    world = subscription_world.SubscriptionWorld()
+    world.subscribe()
+    for _ in range(4):  # until the ledger was observed
+        world.subscriber().tick(subscription_world.DR)
+        world.kube.remove(subscription_world.DR, WALHold)
+    process, key = world.subscriber(refusal), subscription_world.DR
+    return Stage(process, key, world.kube, ready_of(world.kube, WALSubscription, key), let_pass(world.time))
+
+
 def plans_backups(refusal: Refusal) -> Stage:
     world = backups.declared()
     world.live(timedelta(minutes=11))
@@ -300,6 +319,7 @@ SCENES: tuple[tuple[str, Scene, Iterable[str]], ...] = (
     ("WALBackup", backs_up, ACTIONS),
     ("WALBackupPolicy", plans_backups, ACTIONS),
     ("WALRestore", restores, ACTIONS),
+    ("WALSubscription", subscribes, ACTIONS),
     ("Ledger", watches_a_ledger, ACTIONS),
     ("VerificationSchedule", keeps_a_schedule, ACTIONS),
     ("Replication", moves_replicas, ACTIONS),

@@ -37,7 +37,8 @@ COPY = body("WALBackup", "copy")
 HOURLY = body("WALBackupPolicy", "hourly")
 BACK = body("WALRestore", "back")
 OTHER_BACK = body("WALRestore", "other-back")
-FAMILY = (WAL, NIGHTLY, RUN, OTHER_RUN, BACKUP, CHECK, COPY, HOURLY, BACK, OTHER_BACK)
+MIRROR = body("WALSubscription", "mirror")
+FAMILY = (WAL, NIGHTLY, RUN, OTHER_RUN, BACKUP, CHECK, COPY, HOURLY, BACK, OTHER_BACK, MIRROR)
 STRANGERS = (
     body("WALCluster", "wal", None, namespace="elsewhere"),
     body("WALPurgePolicy", "nightly", namespace="elsewhere"),
@@ -74,11 +75,12 @@ WAKES = (
     (WAL, FAMILY),
     (NIGHTLY, (NIGHTLY,)),
     (RUN, (RUN, WAL, NIGHTLY, OTHER_RUN)),
-    (BACKUP, (BACKUP, WAL, RUN, OTHER_RUN, CHECK, COPY, HOURLY)),
+    (BACKUP, (BACKUP, WAL, RUN, OTHER_RUN, CHECK, COPY, HOURLY, MIRROR)),
     (COPY, (COPY, WAL, HOURLY)),
     (HOURLY, (HOURLY,)),
     (BACK, (BACK, WAL, HOURLY, OTHER_BACK)),
     (CHECK, (CHECK, WAL, RUN, OTHER_RUN)),
+    (MIRROR, (MIRROR,)),
 )
 
 
@@ -144,7 +146,7 @@ def test_a_hold_that_is_renewed_wakes_itself_only(changed_status: EventFilter) -
 
 def test_a_hold_that_is_granted_wakes_the_runs_and_the_verification_that_placed_it(changed_status: EventFilter) -> None:
     assert wakes(changed_status, {**BACKUP, "status": {"state": "Active"}}) == of(
-        WAL, RUN, OTHER_RUN, CHECK, COPY, HOURLY
+        WAL, RUN, OTHER_RUN, CHECK, COPY, HOURLY, MIRROR
     )
 
 
@@ -154,7 +156,7 @@ def test_a_verification_that_ends_wakes_the_runs_that_wait_for_it(changed_status
 
 def test_an_object_that_was_deleted_is_woken_no_more(changed_status: EventFilter) -> None:
     wakes(changed_status, RUN, deleted=True)
-    assert wakes(changed_status, BACKUP, deleted=True) == of(BACKUP, WAL, OTHER_RUN, CHECK, COPY, HOURLY)
+    assert wakes(changed_status, BACKUP, deleted=True) == of(BACKUP, WAL, OTHER_RUN, CHECK, COPY, HOURLY, MIRROR)
 
 
 def test_the_dependents_are_those_of_kinds_that_there_are() -> None:

@@ -33,7 +33,7 @@ from tests.support.mortal import DeathRow
 from tests.support.refusals import Refusal
 from tests.support.transcript import Transcript
 from tests.verification import test_verification_schedule as schedule_world
-from tests.worlds import backup_world, purge_world, restore_world, verification_world
+from tests.worlds import backup_world, purge_world, restore_world, subscription_world, verification_world
 
 pytestmark = pytest.mark.usefixtures("quiet")
 
@@ -183,6 +183,21 @@ def restore(**attributes: Any) -> Callable[[Transcript], None]:
     return story
 
 
+def subscription(transcript: Transcript) -> None:
+    """From its beginning to a topic that stops, and back by resync."""
+    world = subscription_world.SubscriptionWorld()
+    world.subscribe()
+    process = world.subscriber(transcript)
+    world.live(world.is_even, process)
+    transcript.say("somebody deletes wal_2 in the target")
+    world.lose_target("wal_2")
+    world.live(lambda: any(row.stopped for row in world.subscription().status.topics), process)
+    world.live(process=process, ticks=4)
+    transcript.say("a person sets resync")
+    world.subscribe(resync="again")
+    world.live(world.is_even, process)
+
+
 def schedule(transcript: Transcript) -> None:
     world = schedule_world.World(successfulRunsHistoryLimit=1, failedRunsHistoryLimit=1)
     world.live(world.process(transcript), until=START + 4 * schedule_world.DAY)
@@ -257,6 +272,7 @@ STORIES: dict[str, Callable[[Transcript], None]] = {
     "restore/all_topics": restore(),
     "restore/driver_dies": restore(half_written=1),
     "restore/foreign_writer": restore(foreign_writer=True),
+    "subscription/resync": subscription,
     **{f"reassignment/{each.__name__}": settled(each) for each in reassignments.SCENARIOS},
     "brokers/one_goes": brokers,
     **{f"rollout/{each.__name__}": settled(each) for each in restarts.SCENARIOS},

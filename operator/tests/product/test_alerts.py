@@ -137,6 +137,14 @@ STORIES: Mapping[str, Story] = {
     "SeawallDrillFailed": level("seawall_drill_passed", "0", "1", 2, 0),
     "SeawallDrillLate": age("seawall_drill_last_success_timestamp_seconds", 37, 34, "seawall_drill_period_seconds"),
     "SeawallNoBackupForADay": age("seawall_last_backup_timestamp_seconds", DAY + 32, DAY + 29),
+    "SeawallSubscriptionStopped": level('seawall_subscription_state{state="Lost"}', "1", "0", 6, 4),
+    "SeawallSubscriptionLagging": level('seawall_subscription_state{state="Lagging"}', "1", "0", 11, 9),
+    "SeawallSubscriptionBudget": Story(
+        {"seawall_subscription_held_bytes": "51+0x9", "seawall_subscription_budget_bytes": "100+0x9"},
+        {"seawall_subscription_held_bytes": "50+0x9", "seawall_subscription_budget_bytes": "100+0x9"},
+        6,
+        4,
+    ),
     "SeawallHoldAtRisk": level('seawall_holds{state="AtRisk"}', "1", "0", 2, 0),
     "SeawallHoldLost": count("seawall_holds_lost_total"),
 }

@@ -19,6 +19,7 @@ from seawall.api.v1alpha1.kinds import KINDS
 from seawall.api.v1alpha1.purge import Stage
 from seawall.api.v1alpha1.rollout import RollStage
 from seawall.api.v1alpha1.spark_job import Outcome as Verdict
+from seawall.api.v1alpha1.subscription import SubscriptionState
 from seawall.domain.rollout.health import RESTARTING, SERVING
 from seawall.domain.topics.pool import TopicState
 from seawall.handlers.metrics.telemetry import Telemetry
@@ -299,10 +300,13 @@ def test_an_image_can_be_named_by_tag_or_digest(render: Render) -> None:
 OBJECTS = {
     "walclusters.seawall.dev": (["get", "list", "watch", "update", "patch"], None),
     "walpurgepolicies.seawall.dev": (["get", "list", "watch"], None),
-    "walholds.seawall.dev": (["get", "list", "watch", "create", "delete"], None),
+    "walholds.seawall.dev": (["get", "list", "watch", "create", "patch", "delete"], None),
     "walverifications.seawall.dev": (["get", "list", "watch", "create", "delete"], None),
     "walbackups.seawall.dev": (["get", "list", "watch", "create", "delete"], None),
     "walbackuppolicies.seawall.dev": (["get", "list", "watch"], None),
+    "walsubscriptions.seawall.dev": (["get", "list", "watch"], None),
+    "walsubscriptions/status.seawall.dev": (["get", "update"], None),
+    "walsubscriptions/finalizers.seawall.dev": (["update"], None),
     "walrestores.seawall.dev": (["get", "list", "watch", "create", "patch", "delete"], None),
     "walpurges.seawall.dev": (["get", "list", "watch", "create", "delete"], None),
     "walclusters/status.seawall.dev": (["get", "update"], None),
@@ -622,7 +626,17 @@ def test_alerts_select_states_and_outcomes_that_exist(render: Render) -> None:
     (group,) = the(render(EVERYTHING), "PrometheusRule")["spec"]["groups"]
     text = " ".join(rule["expr"] for rule in group["rules"])
     states = {state for found in re.findall(r'state[!=~]+"(.+?)"', text) for state in found.split("|")}
-    assert states == {TopicState.READY, TopicState.LEADERLESS, TopicState.UNDER_MIN_ISR, "Foreign", HoldState.AT_RISK}
+    assert states == {
+        TopicState.READY,
+        TopicState.LEADERLESS,
+        TopicState.UNDER_MIN_ISR,
+        "Foreign",
+        HoldState.AT_RISK,
+    } | {
+        SubscriptionState.STOPPED,
+        SubscriptionState.LOST,
+        SubscriptionState.LAGGING,
+    }
     assert set(re.findall(r'result="(.+?)"', text)) == {Stage.FAILED}
     assert set(re.findall(r'stage="(.+?)"', text)) == {RollStage.STALLED}
     assert re.findall(r'health!~"(.+?)"', text) == [f"{SERVING}|{RESTARTING}"]

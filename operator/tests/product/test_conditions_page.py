@@ -33,6 +33,7 @@ from seawall.domain.rollout_reasons import Reason as RolloutReason
 from seawall.domain.schedule import ScheduleReason
 from seawall.domain.spark_job.allowed import User
 from seawall.domain.spark_job.reasons import JobReason
+from seawall.domain.subscription.reasons import Reason as SubscriptionReason
 from seawall.domain.verification.reasons import Reason as VerificationReason
 from seawall.domain.verification.reasons import ScheduledReason
 from tests.product.test_architecture import FENCE, LINKED, leads_somewhere
@@ -43,7 +44,7 @@ TRANSCRIPTS = ROOT / "operator" / "tests" / "golden" / "transcripts"
 
 OTHER_NAMES = frozenset({"Agreement", "Blocker", "NotReached", "TopicEnd", "Unreachable", "User"})
 """Sets of reasons of conditions and statuses that are not called so."""
-OF_STATUS = ("Stage", "State", "Cause")
+OF_STATUS = ("Stage", "State", "Cause", "StopReason")
 """How the sets of the API end whose words people meet in a status."""
 UNWRITTEN = {
     "seawall.domain.placement.outcome.InfeasibleReason": "nobody reads the word: people read its sentence, under the "
@@ -60,6 +61,7 @@ OF_OBJECT: dict[str, tuple[type[StrEnum], ...]] = {
     "WALBackup": (BackupReason, JobReason, ChangeReason),
     "WALBackupPolicy": (BackupPolicyReason, ScheduleReason, ChangeReason),
     "WALRestore": (RestoreReason, JobReason, ChangeReason),
+    "WALSubscription": (SubscriptionReason, JobReason, ChangeReason),
     "WALVerification": (VerificationReason, JobReason, ChangeReason),
 }
 """Whose states are those of the object."""
@@ -105,7 +107,18 @@ def test_every_set_of_reasons_is_on_the_page_once() -> None:
 
 def test_reasons_are_found_in_every_capability() -> None:
     sets = set(sets_of_reasons())
-    for capability in ("backup", "brokers", "cluster", "hold", "ledger", "policy", "purge", "restore", "verification"):
+    for capability in (
+        "backup",
+        "brokers",
+        "cluster",
+        "hold",
+        "ledger",
+        "policy",
+        "purge",
+        "restore",
+        "subscription",
+        "verification",
+    ):
         assert f"seawall.domain.{capability}.reasons.Reason" in sets
     assert {owner.rpartition(".")[2] for owner in sets} >= OTHER_NAMES
     assert set(UNWRITTEN) <= sets

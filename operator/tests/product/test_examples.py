@@ -54,6 +54,13 @@ def test_what_the_pages_show_is_accepted(page: Path) -> None:
 
 def test_the_pages_show_something_of_what_they_are_about() -> None:
     shown = {page.name: {each["kind"] for each in whole_objects(page)} for page in PAGES}
-    assert shown["README.md"] == {"WALBackupPolicy", "WALCluster", "WALPurgePolicy", "WALVerification"}
+    assert shown["README.md"] == {
+        "WALBackupPolicy",
+        "WALCluster",
+        "WALPurgePolicy",
+        "WALSubscription",
+        "WALVerification",
+    }
+    assert "WALSubscription" in shown["subscription.md"]
     assert "WALPurgePolicy" in shown["purging.md"]
     assert "WALVerification" in shown["verification.md"]

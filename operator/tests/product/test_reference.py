@@ -15,6 +15,7 @@ import seawall.domain
 from seawall.api.meta import GROUP, VERSION
 from seawall.api.v1alpha1.hold import HoldState
 from seawall.api.v1alpha1.reassignment import ReassignmentStage
+from seawall.api.v1alpha1.subscription import StopReason
 from seawall.crdgen.markdown import PageError, markdown
 from seawall.crdgen.names import PublishedMetric, metadata_names, names_in, published_metrics
 from seawall.crdgen.reference import reference
@@ -98,6 +99,7 @@ def known_events() -> Iterator[str]:
     for each in enums_of(seawall.domain):
         if f"{each.__module__}.{each.__name__}" in paths:
             yield from _values(each)
+    yield from _values(StopReason)
     yield from (f"Hold{state.value}" for state in HoldState)
     yield from (f"Reassignment{stage.value}" for stage in ReassignmentStage)
 

@@ -11,9 +11,9 @@ import pytest
 from seawall.api.meta import ObjectMeta
 from seawall.controllers import restore
 from seawall.controllers.restore import WALRestoreController
-from seawall.domain.ledger import assess
+from seawall.domain.ledger import assess, needs
 from seawall.domain.ledger.columns import Ids
-from seawall.domain.restore import adoption, attempt, database, decide, inspecting, needs, removal, topics
+from seawall.domain.restore import adoption, attempt, database, decide, inspecting, removal, topics
 from seawall.domain.restore.attempt import verdict_of
 from seawall.domain.restore.case import DatabaseNow
 from seawall.domain.restore.contract import RestoreSummary

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import ClassVar, assert_never
 
@@ -21,7 +21,7 @@ from seawall.domain.cluster_name import of_cluster
 from seawall.domain.dataplane.connection import PartUnavailable
 from seawall.domain.errors import Conflict, Refused, SeawallError
 from seawall.domain.kafka import KafkaConnection
-from seawall.domain.kafka_log import DescribedTopic, LogOffsets, TopicFailure
+from seawall.domain.ledger.needs import Records, TopicNeeds, find_needs
 from seawall.domain.restore.actions import (
     AdoptLogs,
     ClaimTopics,
@@ -43,7 +43,6 @@ from seawall.domain.restore.database import (
     newest_of,
 )
 from seawall.domain.restore.decide import decide
-from seawall.domain.restore.needs import Records, TopicNeeds, find_needs
 from seawall.domain.restore.others import find_other
 from seawall.domain.spark_job.actions import FreezeRequest, RemoveApplication, RemoveItself, Submit, attempt_key
 from seawall.domain.step import Event
@@ -52,12 +51,12 @@ from seawall.observe.greptimedb_cluster import named_sets
 from seawall.observe.ledger import LedgerObserver
 from seawall.observe.opened_cluster import Blocked, named_cluster, own_pool, pinned_view
 from seawall.observe.records import read_records
+from seawall.observe.topic_logs import describe_logs
 from seawall.ports import (
     Clock,
     Datanodes,
     DataPlaneParts,
     KafkaClusters,
-    KafkaLogs,
     Kube,
     SparkApplications,
     Stopwatch,
@@ -149,7 +148,7 @@ class WALRestoreController(Controller[WALRestore, Observed, WALRestoreStatus, Re
         key = cluster.metadata.key
         try:
             view = pinned_view(cluster, self.kafka_clusters.connect(key, connection))
-            return ScratchNow(len(view.online), *_describe(self.kafka_clusters.logs(key, connection), names))
+            return ScratchNow(len(view.online), *describe_logs(self.kafka_clusters.logs(key, connection), names))
         except Blocked as blocked:
             return blocked.found.message
         except SeawallError as error:
@@ -178,7 +177,7 @@ class WALRestoreController(Controller[WALRestore, Observed, WALRestoreStatus, Re
         try:
             owned = own_pool(self.kube, cluster, self.kafka_clusters.connect(key, connection), spec.topics.prefix)
             logs = self.kafka_clusters.logs(key, connection)
-            described, offsets = _describe(logs, names)
+            described, offsets = describe_logs(logs, names)
         except Blocked as blocked:
             return blocked.found.message
         except SeawallError as error:
@@ -277,12 +276,3 @@ class WALRestoreController(Controller[WALRestore, Observed, WALRestoreStatus, Re
 
 def _cluster_key(obj: WALRestore, spec: WALRestoreSpec) -> Key:
     return Key(obj.metadata.namespace, spec.cluster_ref.name)
-
-
-def _describe(
-    logs: KafkaLogs, names: Sequence[str]
-) -> tuple[Mapping[str, DescribedTopic | TopicFailure], Mapping[str, LogOffsets | TopicFailure]]:
-    """What Kafka has of these topics, and the offsets of those that there are."""
-    described = logs.describe_topics(names) if names else {}
-    there = [name for name in names if isinstance(described.get(name), DescribedTopic)]
-    return described, logs.describe_offsets(there) if there else {}

@@ -128,6 +128,43 @@ class LogSizes:
 
 
 @dataclass(frozen=True, slots=True)
+class ProducerId:
+    """By what a broker knows the batches of an idempotent producer: they are appended in their order, and each once."""
+
+    id: int
+    epoch: int
+
+
+@dataclass(frozen=True, slots=True)
+class ProducerState:
+    """What the leader of a log remembers of a producer.
+
+    Attributes:
+        epoch: the newest that it took a batch of; None: it knows no such producer, or has forgotten it.
+        last_sequence: of the last record of that epoch.
+    """
+
+    epoch: int | None
+    last_sequence: int = -1
+
+
+@dataclass(frozen=True, slots=True)
+class Nulls:
+    """Records without key and value to append to the log of this topic, which other records must not come between.
+
+    Attributes:
+        topic_id: which log is meant.
+        sequence: of the first one; 0 where the producer's epoch is new.
+    """
+
+    topic: str
+    topic_id: str
+    producer: ProducerId
+    sequence: int
+    count: int
+
+
+@dataclass(frozen=True, slots=True)
 class Deleted:
     """All records before the offset that was asked for are gone, on all replicas; the log starts here."""
 

@@ -141,6 +141,20 @@ JOB_SERVED_WITHIN = timedelta(seconds=60)
 """The Spark Operator takes up an application within a second or two; more than a minute means that it does not run."""
 RESTORE_SILENT_AFTER = timedelta(seconds=30)
 """A database is stopped when its datanodes have not reported for ten of GreptimeDB's heartbeats, and no pod is left."""
+SUBSCRIPTION_HOLD_TTL = timedelta(hours=24)
+"""The hold of a subscription outlives an operator that is away for so long; meanwhile nobody purges either."""
+SUBSCRIPTION_MOVES_HOLD = timedelta(seconds=30)
+"""How often the hold follows the target: each time is a write, a grant, and a look of whoever waits for holds."""
+SUBSCRIPTION_RENEWS_HOLD = timedelta(hours=1)
+"""How often a hold is renewed that does not move."""
+SUBSCRIPTION_LAGGING_SECONDS = 60
+"""A copy that has been behind for so long is reported: it is seconds behind when all is well."""
+SUBSCRIPTION_MEASURES = timedelta(seconds=30)
+"""How often numbers are written while nothing else changes: a status may have 1,000 topics."""
+SUBSCRIPTION_CONFIGS_MS = 60_000
+"""How often the configs of the target's topics are looked at; a broker takes a second for 1,000 of them."""
+SUBSCRIPTION_TRIES_AGAIN = timedelta(minutes=5)
+"""After an application that could do nothing, or ended without a word: a person may have mended what is wrong."""
 SCHEDULE_OBSERVE_SECONDS = 300.0
 """The longest time without a look at the clock, which may be set."""
 LEDGER_PAGE_RETRY_SECONDS = 5

@@ -19,6 +19,7 @@ from seawall.api.v1alpha1.hold import WAL_HOLD
 from seawall.api.v1alpha1.policy import WAL_PURGE_POLICY
 from seawall.api.v1alpha1.purge import WAL_PURGE
 from seawall.api.v1alpha1.restore import WAL_RESTORE
+from seawall.api.v1alpha1.subscription import WAL_SUBSCRIPTION
 from seawall.api.v1alpha1.verification import WAL_VERIFICATION
 from seawall.controllers.brokers import BROKERS
 
@@ -34,14 +35,23 @@ DEPENDENTS: Mapping[str, tuple[str, ...]] = {
         WAL_BACKUP.kind,
         WAL_BACKUP_POLICY.kind,
         WAL_RESTORE.kind,
+        WAL_SUBSCRIPTION.kind,
     ),
     WAL_PURGE_POLICY.kind: (),
     WAL_PURGE.kind: (WAL_CLUSTER.kind, WAL_PURGE_POLICY.kind, WAL_PURGE.kind),
-    WAL_HOLD.kind: (WAL_CLUSTER.kind, WAL_PURGE.kind, WAL_VERIFICATION.kind, WAL_BACKUP.kind, WAL_BACKUP_POLICY.kind),
+    WAL_HOLD.kind: (
+        WAL_CLUSTER.kind,
+        WAL_PURGE.kind,
+        WAL_VERIFICATION.kind,
+        WAL_BACKUP.kind,
+        WAL_BACKUP_POLICY.kind,
+        WAL_SUBSCRIPTION.kind,
+    ),
     WAL_VERIFICATION.kind: (WAL_CLUSTER.kind, WAL_PURGE.kind),
     WAL_BACKUP.kind: (WAL_CLUSTER.kind, WAL_BACKUP.kind, WAL_BACKUP_POLICY.kind),
     WAL_BACKUP_POLICY.kind: (),
     WAL_RESTORE.kind: (WAL_CLUSTER.kind, WAL_RESTORE.kind, WAL_BACKUP_POLICY.kind),
+    WAL_SUBSCRIPTION.kind: (),
 }
 """Kind → the kinds whose objects of the same WALCluster have to know: a policy waits for its run's end, and so on."""
 

@@ -41,6 +41,7 @@ from seawall.controllers.reassignment import ReplicationController
 from seawall.controllers.restore import WALRestoreController
 from seawall.controllers.rollout import RestartController
 from seawall.controllers.schedule import VerificationScheduleController
+from seawall.controllers.subscription import WALSubscriptionController
 from seawall.controllers.topic_deletion import TopicDeletion
 from seawall.controllers.verification import WALVerificationController
 from seawall.domain.errors import SeawallError
@@ -52,6 +53,7 @@ from seawall.handlers.queues import Queues
 from seawall.handlers.watch import Watcher
 from seawall.observe.datanodes import DatanodeObserver
 from seawall.observe.ledger import LedgerObserver
+from seawall.observe.mirror import MirrorObserver
 from seawall.observe.opened_cluster import ClusterOpener
 from seawall.observe.partitions import PartitionObserver
 from seawall.reconciler import Controller, Reconciler, Ticked
@@ -129,6 +131,15 @@ class Operator:
             WALBackupPolicyController(self._kube, clock, wal),
             WALRestoreController(
                 self._kube, applications, kafka_clusters, datanodes, ledgers, clock, stopwatch, strimzi=strimzi
+            ),
+            WALSubscriptionController(
+                self._kube,
+                applications,
+                MirrorObserver(self._kube, kafka_clusters),
+                ledgers,
+                clock,
+                stopwatch,
+                self._telemetry.subscriptions,
             ),
         )
         ticks = {each.kind: Reconciler(each, self._lease.is_leader).tick for each in controllers}

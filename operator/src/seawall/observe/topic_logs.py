@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from seawall.api.v1alpha1.topic_pool import TopicsSpec
 from seawall.domain.errors import OutsideUnavailable, Refused
 from seawall.domain.kafka import MIN_ISR, Configs, KafkaView
-from seawall.domain.kafka_log import DescribedTopic, EpochEnd, EpochUnknown, LogOffsets, LogSizes
+from seawall.domain.kafka_log import DescribedTopic, EpochEnd, EpochUnknown, LogOffsets, LogSizes, TopicFailure
 from seawall.domain.ledger.intents import FenceRecord
 from seawall.domain.ledger.observation import UnavailableReason
 from seawall.domain.ledger.tables import TopicLog
@@ -124,3 +124,12 @@ def _is_worth_asking(record: FenceRecord, log: TopicLog) -> bool:
     if log.high_watermark is None or log.topic_id != record.topic_id:
         return False
     return log.leader_epoch != record.leader_epoch or log.high_watermark < record.high_watermark
+
+
+def describe_logs(
+    logs: KafkaLogs, names: Sequence[str]
+) -> tuple[Mapping[str, DescribedTopic | TopicFailure], Mapping[str, LogOffsets | TopicFailure]]:
+    """What Kafka has of these topics, and the offsets of those that there are."""
+    described = logs.describe_topics(names) if names else {}
+    there = [name for name in names if isinstance(described.get(name), DescribedTopic)]
+    return described, logs.describe_offsets(there) if there else {}

@@ -18,6 +18,7 @@ from seawall.ports.meters import (
     ReassignmentMeter,
     RestartMeter,
     RunMeter,
+    SubscriptionMeter,
     TopicMeter,
     VerificationMeter,
 )
@@ -50,6 +51,7 @@ __all__ = [
     "SparkApplications",
     "Stopwatch",
     "Strimzi",
+    "SubscriptionMeter",
     "TopicMeter",
     "VerificationMeter",
 ]

@@ -17,6 +17,9 @@ from seawall.domain.kafka_log import (
     Keys,
     LogOffsets,
     LogSizes,
+    Nulls,
+    ProducerId,
+    ProducerState,
     Scanned,
     TopicFailure,
 )
@@ -113,6 +116,32 @@ class KafkaLogs(Protocol):
 
     def describe_sizes(self, topics: Collection[str]) -> Mapping[str, LogSizes | TopicFailure]:
         """Bytes on disk of every replica."""
+        ...
+
+    def take_producer_id(self) -> ProducerId:
+        """An id for an idempotent producer, that nobody else has (InitProducerId); one that is not used does no harm.
+
+        Raises:
+            Refused: Kafka says no: Seawall's user may not write there.
+            OutsideUnavailable: it did not answer, or cannot say yet.
+        """
+        ...
+
+    def describe_producer(
+        self, topics: Collection[str], producer_id: int
+    ) -> Mapping[str, ProducerState | TopicFailure]:
+        """What the leaders remember of a producer; it costs the right to read."""
+        ...
+
+    def append_nulls(self, nulls: Nulls) -> None:
+        """Appends records of null as an idempotent producer: each once, and none where the sequence does not fit.
+
+        A newer epoch fences the older ones, for as long as the leader remembers the producer.
+
+        Raises:
+            Refused: the sequence does not fit, the epoch is an old one, or the user may not write.
+            OutsideUnavailable: Kafka did not answer, or knows no topic of this id; some of them may be there.
+        """
         ...
 
     def find_unreadable(self, topic: str, start: int) -> Scanned | TopicFailure:

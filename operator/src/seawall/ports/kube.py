@@ -49,6 +49,14 @@ class Kube(Protocol):
         """
         ...
 
+    def replace_spec(self, obj: Resource[SpecT, Any], spec: SpecT) -> None:
+        """Replaces the spec of `obj` as it was read.
+
+        Raises:
+            Conflict: it changed since.
+        """
+        ...
+
     def replace_status(self, obj: Resource[Any, StatusT], status: StatusT) -> None:
         """Replaces the status of `obj` as it was read.
 

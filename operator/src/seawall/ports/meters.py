@@ -11,6 +11,7 @@ from seawall.api.v1alpha1.backup import WALBackupStatus
 from seawall.api.v1alpha1.purge import WALPurgeStatus
 from seawall.api.v1alpha1.reassignment import ReassignmentStatus
 from seawall.api.v1alpha1.rollout import RollStage
+from seawall.api.v1alpha1.subscription import WALSubscriptionStatus
 from seawall.api.v1alpha1.verification import WALVerificationStatus
 from seawall.domain.brokers.view import BrokersFound
 from seawall.domain.ledger.numbers import LedgerNumbers
@@ -154,6 +155,18 @@ class BackupPolicyMeter(Protocol):
 
     def forget_backup_policy(self, key: Key) -> None:
         """Removes the metrics of a policy that is gone."""
+        ...
+
+
+class SubscriptionMeter(Protocol):
+    """Where the metrics of subscriptions go."""
+
+    def measure_subscription(self, key: Key, status: WALSubscriptionStatus, max_bytes: int | None) -> None:
+        """Replaces the metrics of one subscription; `max_bytes` is what its budget allows."""
+        ...
+
+    def forget_subscription(self, key: Key) -> None:
+        """Removes the metrics of a subscription that is gone."""
         ...
 
 

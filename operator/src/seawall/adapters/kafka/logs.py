@@ -10,7 +10,7 @@ from typing import TypeVar
 from confluent_kafka import KafkaError, KafkaException, TopicPartition
 from confluent_kafka.admin import AdminClient, DeletedRecords, ListOffsetsResultInfo
 
-from seawall.adapters.kafka import raw_logs
+from seawall.adapters.kafka import raw_logs, raw_producer
 from seawall.adapters.kafka.client import SharedClient, drain
 from seawall.adapters.kafka.connection import Trouble, open_client
 from seawall.adapters.kafka.errors import NOT_SUPPORTED, is_refusal, wait_for
@@ -40,6 +40,9 @@ from seawall.domain.kafka_log import (
     Keys,
     LogOffsets,
     LogSizes,
+    Nulls,
+    ProducerId,
+    ProducerState,
     Scanned,
     TopicFailure,
     TopicTrouble,
@@ -89,6 +92,20 @@ class ConfluentKafkaLogs:
     def describe_sizes(self, topics: Collection[str]) -> Mapping[str, LogSizes | TopicFailure]:
         """Bytes on disk of every replica."""
         return raw_logs.describe_sizes(self._client.connection, list(dict.fromkeys(topics)), self._request_timeout)
+
+    def take_producer_id(self) -> ProducerId:
+        """An id for an idempotent producer."""
+        return raw_producer.take_producer_id(self._client.connection, self._request_timeout)
+
+    def describe_producer(
+        self, topics: Collection[str], producer_id: int
+    ) -> Mapping[str, ProducerState | TopicFailure]:
+        """What the leaders remember of a producer."""
+        return raw_producer.describe_producer(self._client.connection, topics, producer_id, self._request_timeout)
+
+    def append_nulls(self, nulls: Nulls) -> None:
+        """Appends records of null as an idempotent producer."""
+        raw_producer.append_nulls(self._client.connection, nulls, self._request_timeout)
 
     def find_unreadable(self, topic: str, start: int) -> Scanned | TopicFailure:
         """Reads records by a consumer of its own, for some seconds."""

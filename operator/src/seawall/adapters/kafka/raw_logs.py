@@ -40,7 +40,7 @@ def describe_epoch_ends(
             return answers | {topic: unanswered(topic, metadata.why) for topic in asked}
         by_leader: dict[int, list[str]] = defaultdict(list)
         for described in metadata.topics:
-            leader = _leader_of(described)
+            leader = leader_of(described)
             if isinstance(leader, TopicFailure):
                 answers[described.name] = leader
             else:
@@ -78,7 +78,8 @@ def describe_sizes(
     return answers | _not_there(metadata)
 
 
-def _leader_of(described: Any) -> int | TopicFailure:
+def leader_of(described: Any) -> int | TopicFailure:
+    """The leader of a topic in Kafka's metadata, or why there is none."""
     if described.error_code:
         return failure_of(described.name, KafkaError(described.error_code))
     first = next((partition for partition in described.partitions if partition.partition_index == 0), None)

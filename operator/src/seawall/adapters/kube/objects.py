@@ -15,7 +15,7 @@ from urllib.parse import urlencode
 from seawall.adapters.kube.api import KubeApi
 from seawall.adapters.kube.greptimedb_cluster import read_greptimedb_cluster
 from seawall.adapters.times import EVENT_REPEAT_SECONDS
-from seawall.api.meta import GROUP, VERSION, Key, Kind
+from seawall.api.meta import GROUP, VERSION, APIModel, InvalidSpec, Key, Kind
 from seawall.api.resource import AnyResource, Listing, Resource, ResourceT, SpecT, StatusT
 from seawall.api.v1alpha1.cluster import WALCluster
 from seawall.domain.dataplane.greptimedb_cluster import Absence, GreptimeDBCluster
@@ -122,7 +122,7 @@ class KubeAdapter:
             "apiVersion": _API_VERSION,
             "kind": resource.KIND.kind,
             "metadata": metadata,
-            "spec": spec.model_dump(mode="json", by_alias=True, exclude_none=True),
+            "spec": _dumped(spec),
         }
         self._api.create(f"/apis/{_API_VERSION}/namespaces/{key.namespace}/{resource.KIND.plural}", body)
 
@@ -130,6 +130,12 @@ class KubeAdapter:
         """Deletes the object; UID and resource version make it a compare-and-swap."""
         metadata = obj.metadata
         self._api.delete(path_of(obj.KIND, metadata.key), metadata.uid, metadata.resource_version)
+
+    def replace_spec(self, obj: Resource[SpecT, Any], spec: SpecT) -> None:
+        """Replaces the spec by a merge patch, whose resource version makes it a compare-and-swap."""
+        before = {} if isinstance(obj.spec, InvalidSpec) else _dumped(obj.spec)
+        body = {"metadata": _identity(obj), "spec": _patch(before, _dumped(spec))}
+        self._api.merge(path_of(obj.KIND, obj.metadata.key), body)
 
     def replace_status(self, obj: Resource[Any, StatusT], status: StatusT) -> None:
         """Replaces the status: a merge patch would keep what is left out."""
@@ -226,6 +232,21 @@ class KubeAdapter:
             self._api.create(f"/api/v1/namespaces/{metadata.namespace}/events", body)
         except SeawallError as error:
             _log.warning("%s", error)
+
+
+def _dumped(spec: APIModel) -> dict[str, Any]:
+    return spec.model_dump(mode="json", by_alias=True, exclude_none=True)
+
+
+def _patch(before: Mapping[str, Any], after: Mapping[str, Any]) -> dict[str, Any]:
+    """What makes the one of the other: in a merge patch what is not named stays, and null takes it away (RFC 7396)."""
+    gone: dict[str, Any] = dict.fromkeys(before.keys() - after.keys())
+    return gone | {
+        key: _patch(before[key], value)
+        if isinstance(value, Mapping) and isinstance(before.get(key), Mapping)
+        else value
+        for key, value in after.items()
+    }
 
 
 def path_of(kind: Kind, key: Key) -> str:

@@ -9,19 +9,13 @@ from typing import Annotated, Any, ClassVar
 
 from pydantic import Field, StrictBool, ValidationError
 
-from seawall.api.meta import (
-    APIModel,
-    InvalidSpec,
-    Kind,
-    PrinterColumn,
-    Rule,
-    StatusModel,
-)
+from seawall.api.meta import APIModel, InvalidSpec, Kind, PrinterColumn, Rule, StatusModel
 from seawall.api.resource import Conditions, ObjectStatus, Resource
 from seawall.api.v1alpha1.backup_template import BackupSpec
 from seawall.api.v1alpha1.data_plane import DataPlane, GreptimeDB, WALConfig
 from seawall.api.v1alpha1.kafka_access import ExternalKafka
 from seawall.api.v1alpha1.kafka_brokers import MOST_BROKERS, BrokerStatus, InternalTopicsSpec, QuorumStatus
+from seawall.api.v1alpha1.mirror_target import SubscriptionSpec
 from seawall.api.v1alpha1.reassignment import ReassignmentSpec, ReassignmentStatus
 from seawall.api.v1alpha1.rollout import RestartStatus
 from seawall.api.v1alpha1.spark_job import JobDeclaration
@@ -86,6 +80,7 @@ class WALClusterSpec(APIModel):
         ),
         *_job_rules("verification"),
         *_job_rules("backup"),
+        *_job_rules("subscription"),
     )
 
     kafka: KafkaSpec
@@ -102,6 +97,8 @@ class WALClusterSpec(APIModel):
     """How the WAL is verified by replaying it on Spark, and when; absent: never."""
     backup: BackupSpec | None = None
     """Where backups of the WAL go, and what writes them; absent: there are none."""
+    subscription: SubscriptionSpec | None = None
+    """Where the WAL may be copied as it is written, and what copies it; absent: nowhere."""
 
     @property
     def wal_config(self) -> WALConfig | None:

@@ -11,6 +11,7 @@ from seawall.api.v1alpha1.hold import WALHold
 from seawall.api.v1alpha1.policy import WALPurgePolicy
 from seawall.api.v1alpha1.purge import WALPurge
 from seawall.api.v1alpha1.restore import WALRestore
+from seawall.api.v1alpha1.subscription import WALSubscription
 from seawall.api.v1alpha1.verification import WALVerification
 
 RESOURCES: tuple[type[AnyResource], ...] = (
@@ -22,6 +23,7 @@ RESOURCES: tuple[type[AnyResource], ...] = (
     WALBackup,
     WALBackupPolicy,
     WALRestore,
+    WALSubscription,
 )
 
 KINDS: tuple[Kind, ...] = tuple(resource.KIND for resource in RESOURCES)

@@ -82,12 +82,8 @@ class JobSpec(Protocol):
         """Whether it is about this topic of the pool."""
 
 
-class JobDeclaration(Protocol):
-    """What a WALCluster declares for one kind of them: the code that runs, and as whom."""
-
-    @property
-    def spark(self) -> SparkSpec:
-        """Image, account, settings and default sizes."""
+class KafkaUserRefs(Protocol):
+    """As whom a job reaches a Kafka cluster."""
 
     @property
     def kafka_username(self) -> str | None:
@@ -100,6 +96,14 @@ class JobDeclaration(Protocol):
     @property
     def kafka_client_cert_secret_ref(self) -> ClientCertSecretRef | None:
         """The same where Kafka knows its clients by certificate."""
+
+
+class JobDeclaration(KafkaUserRefs, Protocol):
+    """What a WALCluster declares for one kind of them: the code that runs, and as whom."""
+
+    @property
+    def spark(self) -> SparkSpec:
+        """Image, account, settings and default sizes."""
 
 
 class JobStatus(ObjectStatus):

@@ -37,7 +37,7 @@ from seawall.domain.backup.reasons import Reason
 from seawall.domain.backup.retention import Expiry, Surroundings, plan_expiry
 from seawall.domain.backup.selection import BackupSelection, select
 from seawall.domain.conditions import ConditionBuilder, Verdict, as_status
-from seawall.domain.spark_job.application import Body, Ended, build_application
+from seawall.domain.spark_job.application import Body, Ended, build_application, kafka_secrets
 from seawall.domain.spark_job.attempt import verdict_of
 from seawall.domain.spark_job.case import JobKind, Request
 from seawall.domain.spark_job.holding import rows_of, split_by_hold, wait_for_reports, why_none
@@ -133,7 +133,9 @@ class Backup(JobKind[WALBackupSpec, WALBackupStatus]):
         program = build_program(
             "backup", declared.storage, case.status.request_digest or "", deletes=bool(case.status.expiring)
         )
-        return build_application(case.key, program, spark, kafka), secrets_of(declared.storage, declared)
+        return build_application(case.key, program, spark, *kafka_secrets(kafka)), secrets_of(
+            declared.storage, declared
+        )
 
     def judge(self, case: BackupCase, driver: Ended) -> BackupDecision:
         """Its manifest counts from here on."""

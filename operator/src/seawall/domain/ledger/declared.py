@@ -11,6 +11,7 @@ from seawall.api.v1alpha1.policy import WALPurgePolicy
 from seawall.api.v1alpha1.purge import WALPurge
 from seawall.api.v1alpha1.purge_template import PurgeTemplate
 from seawall.api.v1alpha1.spark_job import Outcome
+from seawall.api.v1alpha1.subscription import WAL_SUBSCRIPTION
 from seawall.api.v1alpha1.verification import WALVerification
 from seawall.api.v1alpha1.verification_level import VerificationLevel
 from seawall.domain.ledger.bounds import Verified
@@ -86,8 +87,14 @@ def hold_of(obj: WALHold) -> Hold | InvalidSpec:
         granted_logs=None if logs is None else LogIds(logs.topics, logs.digest),
         renewal=None if recorded is None else Renewal(recorded.renew_time, recorded.seen_time),
         at_risk_since=obj.status.at_risk_time,
+        subscription=_subscription(obj),
         kept_by=None if obj.metadata.deletion_timestamp is None else obj.metadata.finalizers,
     )
+
+
+def _subscription(obj: WALHold) -> str | None:
+    owner = obj.metadata.controller
+    return owner.name if owner is not None and owner.kind == WAL_SUBSCRIPTION.kind else None
 
 
 def _unreadable(obj: WALHold) -> str | None:

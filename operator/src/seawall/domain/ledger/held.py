@@ -68,13 +68,16 @@ class Hold:
     """The logs of what was granted, as they were then."""
     renewal: Renewal | None = None
     at_risk_since: datetime | None = None
+    subscription: str | None = None
+    """The WALSubscription that it is of; None: somebody else's."""
     kept_by: tuple[str, ...] | None = None
     """The finalizers that keep a hold which is being deleted; None: it is not."""
 
     @property
     def described(self) -> str:
-        """Its name, and why it still counts if somebody has deleted it."""
-        return self.name if self.kept_by is None else f"{self.name}, which is being deleted and kept by {self.keeper}"
+        """Its name, whose it is, and why it still counts if somebody has deleted it."""
+        named = self.name if self.subscription is None else f"{self.name} of WALSubscription {self.subscription}"
+        return named if self.kept_by is None else f"{named}, which is being deleted and kept by {self.keeper}"
 
     @property
     def keeper(self) -> str:

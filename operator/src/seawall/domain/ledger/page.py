@@ -63,7 +63,7 @@ def topic_lines(ledger: Ledger) -> tuple[TopicLine, ...]:
             ledger.purge_to.at(row),
             reason := ledger.reason(row),
             _message(ledger, row, reason, culprits),
-            held_by(ledger, row),
+            _held_by_now(ledger, row),
             below.at(row),
             above.at(row),
             bytes_below.at(row),
@@ -82,6 +82,14 @@ def held_by(ledger: Ledger, row: int) -> str:
     """Who keeps the oldest record that stays, by name, or `empty`; and who does not, as a person declared it dead."""
     dead = ledger.case.bounds.dead_sentences[row]
     return _holder(ledger, row) if dead is None else f"{_holder(ledger, row)} ({dead})"
+
+
+def _held_by_now(ledger: Ledger, row: int) -> str:
+    """The same for a page of this moment: with how far a hold is behind the end of the log."""
+    end, held = ledger.topics.high_watermark.at(row), ledger.case.bounds.hold.at(row)
+    if ledger.holder_of(row) is not Holder.HOLD or end is None or held is None:
+        return held_by(ledger, row)
+    return f"{held_by(ledger, row)}, {end - held} entries behind"
 
 
 def _holder(ledger: Ledger, row: int) -> str:  # noqa: PLR0911 - one for each holder

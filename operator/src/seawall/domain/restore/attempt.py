@@ -12,7 +12,7 @@ from seawall.domain.decision import Decision
 from seawall.domain.restore.case import Case, RestoreDecision
 from seawall.domain.spark_job.actions import FreezeRequest, Submit
 from seawall.domain.spark_job.allowed import effective_spark
-from seawall.domain.spark_job.application import Ended, SparkApplication, build_application
+from seawall.domain.spark_job.application import Ended, SparkApplication, build_application, kafka_secrets
 from seawall.domain.spark_job.following import (
     NoVerdict,
     RequestProblem,
@@ -81,7 +81,7 @@ def _with_state(case: Case, application: SparkApplication) -> WALRestoreStatus:
 def _submit(case: Case, command: str) -> RestoreDecision:
     program = build_program(command, case.storage, case.status.request_digest or "")
     spark = effective_spark(case.spec.spark, case.declaration.spark)
-    spec = build_application(case.key, program, spark, case.external_kafka)
+    spec = build_application(case.key, program, spark, *kafka_secrets(case.external_kafka))
     verdict = case.goes_on(JobReason.SUBMITTING, f"it makes SparkApplication {case.key.name}")
     secrets = secrets_of(case.storage, case.declaration)
     return case.stays(verdict, Submit(case.key, spec, spark.service_account_name, secrets))

@@ -19,10 +19,10 @@ from seawall.domain.conditions import Outlook, Verdict
 from seawall.domain.decision import Decision
 from seawall.domain.kafka_log import DescribedTopic, LogOffsets, TopicFailure
 from seawall.domain.kubernetes import ConfigMap
+from seawall.domain.ledger.needs import TopicNeeds
 from seawall.domain.ledger.observation import ReadShards
 from seawall.domain.ledger.shards import PoolId
 from seawall.domain.restore.actions import RestoreAction
-from seawall.domain.restore.needs import TopicNeeds
 from seawall.domain.restore.reasons import Reason
 from seawall.domain.spark_job.actions import attempt_key
 from seawall.domain.spark_job.allowed import kafka_of_job

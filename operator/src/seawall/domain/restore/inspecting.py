@@ -15,10 +15,10 @@ from seawall.api.v1alpha1.restore_status import (
 from seawall.api.v1alpha1.spark_job import Outcome
 from seawall.api.v1alpha1.verification_template import MAX_TOPICS
 from seawall.domain.conditions import Outlook, Verdict
+from seawall.domain.ledger.needs import TopicNeeds, record_end
 from seawall.domain.restore.attempt import freeze, run, verdict_of
 from seawall.domain.restore.case import NO_TOPIC, Case, RestoreDecision
 from seawall.domain.restore.contract import Planned, PlannedCounts, PlanSummary, write_plan_request
-from seawall.domain.restore.needs import TopicNeeds, record_end
 from seawall.domain.restore.reasons import Reason
 from seawall.domain.restore.scratch_names import into_scratch
 from seawall.domain.spark_job.application import Ended

@@ -18,12 +18,12 @@ from seawall.api.v1alpha1.spark_job import Outcome
 from seawall.domain.kafka import NewTopic
 from seawall.domain.kafka_log import DescribedTopic, LogOffsets
 from seawall.domain.ledger.intents import FenceRecord
+from seawall.domain.ledger.needs import record_end
 from seawall.domain.restore.actions import ClaimTopics, MakeTopics
 from seawall.domain.restore.attempt import freeze
 from seawall.domain.restore.case import NO_TOPIC, Case, DatabaseNow, PoolNow, RestoreDecision
 from seawall.domain.restore.contract import plan_request, write_restore_request
 from seawall.domain.restore.kafka_now import is_shown, why_silent
-from seawall.domain.restore.needs import record_end
 from seawall.domain.restore.reasons import Reason
 from seawall.domain.spark_job.request import PATHS, kafka_of
 from seawall.domain.text import listed

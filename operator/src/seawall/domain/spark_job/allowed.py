@@ -12,7 +12,7 @@ from typing import Protocol
 
 from seawall.api.v1alpha1.cluster import WALCluster, WALClusterSpec
 from seawall.api.v1alpha1.kafka_access import ExternalKafka
-from seawall.api.v1alpha1.spark_job import JobDeclaration
+from seawall.api.v1alpha1.spark_job import JobDeclaration, KafkaUserRefs
 from seawall.api.v1alpha1.spark_spec import SparkOverrides, SparkSpec
 
 DECLARED = {
@@ -66,11 +66,13 @@ def effective_spark(asked: SparkOverrides, declared: SparkSpec) -> SparkSpec:
     return declared.model_copy(update={**sizes, "conf": {**declared.conf, **asked.conf}})
 
 
-def kafka_of_job(spec: WALClusterSpec, own: JobDeclaration | None) -> ExternalKafka:
+def kafka_of_job(spec: WALClusterSpec, own: KafkaUserRefs | None) -> ExternalKafka:
     """The Kafka of the WALCluster as the job reaches it: with a user of its own, where one is declared."""
-    kafka = spec.kafka.external
-    if own is None:
-        return kafka
+    return spec.kafka.external if own is None else as_user(spec.kafka.external, own)
+
+
+def as_user(kafka: ExternalKafka, own: KafkaUserRefs) -> ExternalKafka:
+    """The same Kafka as another user reaches it, where one is declared."""
     tls, sasl = kafka.tls, kafka.sasl
     if sasl is not None and own.kafka_credentials_secret_ref is not None:
         user = {"username": own.kafka_username, "credentials_secret_ref": own.kafka_credentials_secret_ref}
@@ -126,7 +128,7 @@ def _is_same_name(spec: WALClusterSpec, own: JobDeclaration | None, ref: str) ->
     return ref == CREDENTIALS and named is not None and own is not None and own.kafka_username == named
 
 
-def own_secrets(own: JobDeclaration) -> tuple[str, ...]:
+def own_secrets(own: KafkaUserRefs) -> tuple[str, ...]:
     """The Secrets that only the jobs need."""
     refs = (own.kafka_credentials_secret_ref, own.kafka_client_cert_secret_ref)
     return tuple(ref.name for ref in refs if ref is not None)

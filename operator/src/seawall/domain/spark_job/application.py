@@ -158,11 +158,20 @@ def secret(name: str, secret_name: str, files: Mapping[str, str], folder: str, *
     return Mount(name, {"secret": source}, folder)
 
 
-def build_application(key: Key, program: Program, spark: SparkSpec, kafka: ExternalKafka) -> Body:
-    """The spec of a SparkApplication that works on the request in the ConfigMap of the same name."""
+NEVER: Body = {"type": "Never"}
+"""Who makes attempts of it, makes them himself."""
+
+
+def build_application(
+    key: Key, program: Program, spark: SparkSpec, *kafka: Mount, restart_policy: Mapping[str, Any] = NEVER
+) -> Body:
+    """The spec of a SparkApplication that works on the request in the ConfigMap of the same name.
+
+    `kafka` are the Secrets by which it reaches Kafka: `kafka_secrets`.
+    """
     shared = [Mount("tmp", {"emptyDir": {}}, "/tmp", read_only=False), *program.shared]  # noqa: S108 - of its own pod
     request = Mount("request", {"configMap": {"name": key.name}}, REQUEST_FOLDER)
-    private = [request, *_secrets(kafka), *program.private]
+    private = [request, *kafka, *program.private]
     cpu = {} if spark.cpu_request is None else {"coreRequest": spark.cpu_request}
     return {
         "type": "Python",
@@ -174,7 +183,7 @@ def build_application(key: Key, program: Program, spark: SparkSpec, kafka: Exter
         **({"imagePullSecrets": list(spark.image_pull_secrets)} if spark.image_pull_secrets else {}),
         "mainApplicationFile": program.main_file,
         "arguments": list(program.arguments),
-        "restartPolicy": {"type": "Never"},
+        "restartPolicy": dict(restart_policy),
         "sparkConf": {**spark.conf, **CONF},
         "driver": {
             "cores": 1,
@@ -225,21 +234,17 @@ def _pod(container: str, mounts: list[Mount]) -> Body:
     }
 
 
-def _secrets(kafka: ExternalKafka) -> list[Mount]:
-    """Those of Kafka's connection: their files are those that `request.PATHS` names."""
-    found: list[Mount] = []
+def kafka_secrets(kafka: ExternalKafka, name: str = "kafka", folder: str = KAFKA_FOLDER) -> tuple[Mount, ...]:
+    """Those of a connection to Kafka: their files are those that `request.paths_in` names for the folder."""
+    found: dict[str, tuple[str, dict[str, str]]] = {}
     ca = kafka.tls.ca_secret_ref if kafka.tls else None
     cert = kafka.tls.client_cert_secret_ref if kafka.tls else None
     if ca is not None:
-        found.append(_of_kafka("ca", ca.name, {ca.key: "ca.crt"}))
+        found["ca"] = ca.name, {ca.key: "ca.crt"}
     if cert is not None:
-        found.append(_of_kafka("client", cert.name, {cert.cert_key: "tls.crt", cert.key_key: "tls.key"}))
+        found["client"] = cert.name, {cert.cert_key: "tls.crt", cert.key_key: "tls.key"}
     if kafka.sasl is not None:
         ref = kafka.sasl.credentials_secret_ref
-        name = {} if kafka.sasl.username is not None else {ref.username_key: "username"}
-        found.append(_of_kafka("sasl", ref.name, {**name, ref.password_key: "password"}))
-    return found
-
-
-def _of_kafka(folder: str, secret_name: str, files: Mapping[str, str]) -> Mount:
-    return secret(f"kafka-{folder}", secret_name, files, f"{KAFKA_FOLDER}/{folder}")
+        user = {} if kafka.sasl.username is not None else {ref.username_key: "username"}
+        found["sasl"] = ref.name, {**user, ref.password_key: "password"}
+    return tuple(secret(f"{name}-{part}", of, files, f"{folder}/{part}") for part, (of, files) in found.items())

@@ -33,21 +33,22 @@ def follow(
     if isinstance(driver, Ended):
         return driver
     if application.is_over:
-        return NoVerdict(_why(application), application.state)
+        return NoVerdict(why_over(application), application.state)
     if now >= application.created_at + timeout:
         return NoVerdict("it took longer than spec.timeout")
-    return _progress(application, driver, now)
+    return progress(application, driver, now)
 
 
-def _why(application: SparkApplication) -> str:
-    """Of an application that is over without a word of its driver."""
+def why_over(application: SparkApplication) -> str:
+    """The sentence about an application that is over without a word of its driver."""
     lines = [line.strip() for line in application.error.splitlines() if line.strip()]
     telling = next((line for line in lines if "Message:" in line or "Exception" in line), lines[-1] if lines else "")
     reported = f": {telling[:MAX_ERROR]}" if telling else ""
     return f"the SparkApplication is {application.state} and its driver left no verdict{reported}"
 
 
-def _progress(application: SparkApplication, driver: Driver, now: datetime) -> Verdict:
+def progress(application: SparkApplication, driver: Driver, now: datetime) -> Verdict:
+    """How far an application is that is not over."""
     name = application.key.name
     if isinstance(driver, Stuck):
         message = f"the driver of SparkApplication {name} does not start: {driver.reason}: {driver.message}"

@@ -26,13 +26,20 @@ PIECE = 2**16
 
 KAFKA_FOLDER = "/etc/seawall/kafka"
 """Where the Secrets of the connection are, in the driver."""
-PATHS = {
-    "caFile": f"{KAFKA_FOLDER}/ca/ca.crt",
-    "certFile": f"{KAFKA_FOLDER}/client/tls.crt",
-    "keyFile": f"{KAFKA_FOLDER}/client/tls.key",
-    "usernameFile": f"{KAFKA_FOLDER}/sasl/username",
-    "passwordFile": f"{KAFKA_FOLDER}/sasl/password",
-}
+
+
+def paths_in(folder: str) -> dict[str, str]:
+    """The files of a connection to Kafka by their names in the contracts."""
+    return {
+        "caFile": f"{folder}/ca/ca.crt",
+        "certFile": f"{folder}/client/tls.crt",
+        "keyFile": f"{folder}/client/tls.key",
+        "usernameFile": f"{folder}/sasl/username",
+        "passwordFile": f"{folder}/sasl/password",
+    }
+
+
+PATHS = paths_in(KAFKA_FOLDER)
 
 
 @dataclass(frozen=True, slots=True)

@@ -28,6 +28,7 @@ from seawall.domain.spark_job.application import (
     Program,
     build_application,
     claim,
+    kafka_secrets,
 )
 from seawall.domain.spark_job.attempt import verdict_of
 from seawall.domain.spark_job.case import Case, JobDecision, JobKind, Request
@@ -90,7 +91,7 @@ class Verification(JobKind[WALVerificationSpec, WALVerificationStatus]):
         declared = self.declared(case.kafka)
         secrets = () if declared is None else own_secrets(declared)
         program = build_program(case.key, case.spec, case.status.request_digest or "")
-        return build_application(case.key, program, spark, kafka), secrets
+        return build_application(case.key, program, spark, *kafka_secrets(kafka)), secrets
 
     def judge(self, case: VerificationCase, driver: Ended) -> VerificationDecision:
         """Of each topic whether it replays."""

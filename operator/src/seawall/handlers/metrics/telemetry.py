@@ -20,6 +20,7 @@ from seawall.handlers.metrics.ledger import WALTelemetry
 from seawall.handlers.metrics.object_labels import labels_of
 from seawall.handlers.metrics.reassignment import ReassignmentTelemetry
 from seawall.handlers.metrics.rollout import RestartTelemetry
+from seawall.handlers.metrics.subscription import SubscriptionTelemetry
 from seawall.reconciler import Outcome, Ticked
 
 _KINDS = frozenset(kind.kind for kind in KINDS)
@@ -69,6 +70,7 @@ class Telemetry:
         self.brokers = BrokerTelemetry(self.registry)
         self.reassignments = ReassignmentTelemetry(self.registry)
         self.restarts = RestartTelemetry(self.registry)
+        self.subscriptions = SubscriptionTelemetry(self.registry)
         self._leader = Gauge("seawall_leader", "1 while this process is the leader", registry=self.registry)
         self._agree = Gauge(
             "seawall_clocks_agree",
@@ -149,6 +151,7 @@ class Telemetry:
             self.brokers.clear()
             self.reassignments.clear()
             self.restarts.clear()
+            self.subscriptions.clear()
 
     def exposition(self) -> bytes:
         """All metrics in Prometheus's text format."""

@@ -1,0 +1,140 @@
+"""Idempotent producers by kafka-python: confluent-kafka tells nobody its producer's id, and lets nobody choose it."""
+
+from __future__ import annotations
+
+import base64
+import uuid
+from collections import defaultdict
+from collections.abc import Collection
+from typing import Any
+
+from confluent_kafka import KafkaError
+from kafka.protocol.admin import DescribeProducersRequest
+from kafka.protocol.producer import InitProducerIdRequest, ProduceRequest
+from kafka.record.default_records import DefaultRecordBatchBuilder
+
+from seawall.adapters.kafka.errors import raise_error
+from seawall.adapters.kafka.raw import RawKafka, Silence, answered, connect
+from seawall.adapters.kafka.raw_logs import WAL_PARTITION, leader_of
+from seawall.adapters.kafka.topic_answers import failure_of, refused_names, unanswered
+from seawall.domain.errors import OutsideUnavailable
+from seawall.domain.kafka import KafkaConnection
+from seawall.domain.kafka_log import Nulls, ProducerId, ProducerState, TopicFailure, TopicTrouble
+
+NO_TRANSACTION_MS = 60_000
+"""The timeout of transactions, of which there are none; Kafka wants one all the same."""
+ALL_IN_SYNC = -1
+BATCH = 10_000
+"""Records of null in a batch: about 80 kB."""
+SEQUENCES = 2**31
+"""After the last one comes 0."""
+MAGIC, NO_COMPRESSION, LARGEST = 2, 0, 2**20
+
+
+def take_producer_id(connection: KafkaConnection, seconds: float) -> ProducerId:
+    """One that nobody else has; a young broker cannot say for a moment (COORDINATOR_LOAD_IN_PROGRESS).
+
+    Raises:
+        Refused: Kafka says no.
+        OutsideUnavailable: it did not answer, or cannot say yet.
+    """
+    with _connected(connection, seconds) as kafka:
+        request = InitProducerIdRequest(transactional_id=None, transaction_timeout_ms=NO_TRANSACTION_MS)
+        found = answered(kafka.ask_any(request))
+    raise_error("to give a producer id", found.error_code, None)
+    return ProducerId(int(found.producer_id), int(found.producer_epoch))
+
+
+def describe_producer(
+    connection: KafkaConnection, topics: Collection[str], producer_id: int, seconds: float
+) -> dict[str, ProducerState | TopicFailure]:
+    """One request for the leaders of all topics, and one to each leader."""
+    answers: dict[str, ProducerState | TopicFailure] = {**refused_names(topics)}
+    asked = [topic for topic in topics if topic not in answers]
+    kafka = connect(connection, seconds) if asked else Silence("nobody is asked")
+    if isinstance(kafka, Silence):
+        return answers | {topic: unanswered(topic, kafka.why) for topic in asked}
+    with kafka:
+        by_leader: dict[int, list[str]] = defaultdict(list)
+        for topic, leader in _leaders(kafka, asked).items():
+            if isinstance(leader, TopicFailure):
+                answers[topic] = leader
+            else:
+                by_leader[leader].append(topic)
+        reported = kafka.ask({leader: _producers_request(names) for leader, names in by_leader.items()})
+    for leader, names in by_leader.items():
+        answers |= _states(names, reported[leader], producer_id)
+    return answers
+
+
+def append_nulls(connection: KafkaConnection, nulls: Nulls, seconds: float) -> None:
+    """Batch after batch, each when the one before is acknowledged by all replicas in sync.
+
+    Raises:
+        Refused: Kafka says no.
+        OutsideUnavailable: it did not answer.
+    """
+    with _connected(connection, seconds) as kafka:
+        leader = _leaders(kafka, [nulls.topic])[nulls.topic]
+        if isinstance(leader, TopicFailure):
+            code = KafkaError.UNKNOWN_TOPIC_OR_PART if leader.why is TopicTrouble.UNKNOWN_TOPIC else None
+            raise_error(f"to append to {nulls.topic}", code or KafkaError.LEADER_NOT_AVAILABLE, leader.message)
+            return
+        for done in range(0, nulls.count, BATCH):
+            request = _produce_request(nulls, done, min(BATCH, nulls.count - done), seconds)
+            answer = answered(kafka.ask({leader: request})[leader])
+            (partition,) = answer.responses[0].partition_responses
+            raise_error(f"to append to {nulls.topic}", partition.error_code, partition.error_message)
+
+
+def _connected(connection: KafkaConnection, seconds: float) -> RawKafka:
+    kafka = connect(connection, seconds)
+    if isinstance(kafka, Silence):
+        raise OutsideUnavailable(f"Kafka did not answer: {kafka.why}")
+    return kafka
+
+
+def _leaders(kafka: RawKafka, topics: Collection[str]) -> dict[str, int | TopicFailure]:
+    metadata = kafka.describe_topics(topics)
+    if isinstance(metadata, Silence):
+        return {topic: unanswered(topic, metadata.why) for topic in topics}
+    found: dict[str, int | TopicFailure] = {described.name: leader_of(described) for described in metadata.topics}
+    return {topic: found.get(topic, unanswered(topic, "Kafka left it out")) for topic in topics}
+
+
+def _producers_request(topics: Collection[str]) -> DescribeProducersRequest:
+    of_topic = DescribeProducersRequest.TopicRequest
+    return DescribeProducersRequest(topics=[of_topic(name=name, partition_indexes=[WAL_PARTITION]) for name in topics])
+
+
+def _states(topics: Collection[str], reported: Any, producer_id: int) -> dict[str, ProducerState | TopicFailure]:
+    if isinstance(reported, Silence):
+        return {topic: unanswered(topic, reported.why) for topic in topics}
+    found = {topic.name: _state(topic.name, topic.partitions[0], producer_id) for topic in reported.topics}
+    return {topic: found.get(topic, unanswered(topic, "its leader left it out")) for topic in topics}
+
+
+def _state(topic: str, partition: Any, producer_id: int) -> ProducerState | TopicFailure:
+    if partition.error_code:
+        return failure_of(topic, KafkaError(partition.error_code))
+    known = next((each for each in partition.active_producers if int(each.producer_id) == producer_id), None)
+    return ProducerState(None) if known is None else ProducerState(int(known.producer_epoch), int(known.last_sequence))
+
+
+def _produce_request(nulls: Nulls, done: int, count: int, seconds: float) -> ProduceRequest:
+    """By the topic's id, where the broker is new enough for that (Kafka 4.1); else by its name."""
+    of_topic = ProduceRequest.TopicProduceData
+    topic_id = uuid.UUID(bytes=base64.urlsafe_b64decode(f"{nulls.topic_id}=="))
+    data = of_topic.PartitionProduceData(index=WAL_PARTITION, records=_batch(nulls, (nulls.sequence + done), count))
+    topic = of_topic(name=nulls.topic, topic_id=topic_id, partition_data=[data])
+    return ProduceRequest(transactional_id=None, acks=ALL_IN_SYNC, timeout_ms=int(seconds * 1000), topic_data=[topic])
+
+
+def _batch(nulls: Nulls, sequence: int, count: int) -> bytes:
+    producer = nulls.producer
+    builder = DefaultRecordBatchBuilder(
+        MAGIC, NO_COMPRESSION, False, producer.id, producer.epoch, sequence % SEQUENCES, LARGEST
+    )
+    for offset in range(count):
+        builder.append(offset, timestamp=0, key=None, value=None, headers=[])
+    return bytes(builder.build())

@@ -1,0 +1,80 @@
+"""What a WALCluster declares for subscriptions: the code that copies its log, and the Kafka clusters it may go to."""
+
+from __future__ import annotations
+
+from typing import Annotated, ClassVar
+
+from pydantic import Field
+
+from seawall.api.meta import APIModel, Rule
+from seawall.api.v1alpha1.kafka_access import ExternalKafka
+from seawall.api.v1alpha1.secret_refs import ClientCertSecretRef, CredentialsSecretRef, Username, username_rule
+from seawall.api.v1alpha1.spark_spec import SparkSpec
+
+TargetName = Annotated[str, Field(min_length=1, max_length=63, pattern=r"^[a-z0-9]([-a-z0-9]*[a-z0-9])?$")]
+"""What a Kafka cluster is called among those that a WALCluster may be mirrored to."""
+
+
+class MirrorTarget(APIModel):
+    """A Kafka cluster that the log may be mirrored to."""
+
+    RULES: ClassVar[tuple[Rule, ...]] = (
+        username_rule("kafka_username", "kafka_credentials_secret_ref"),
+        Rule(
+            "!has(self.kafkaCredentialsSecretRef) || has(self.kafka.sasl)",
+            "kafkaCredentialsSecretRef needs kafka.sasl, which says how a user is authenticated",
+            lambda target: target.kafka_credentials_secret_ref is None or target.kafka.sasl is not None,
+        ),
+        Rule(
+            "!has(self.kafkaClientCertSecretRef) || (has(self.kafka.tls) && has(self.kafka.tls.clientCertSecretRef))",
+            "kafkaClientCertSecretRef stands in for kafka.tls.clientCertSecretRef: set that, too",
+            lambda target: (
+                target.kafka_client_cert_secret_ref is None
+                or (target.kafka.tls is not None and target.kafka.tls.client_cert_secret_ref is not None)
+            ),
+        ),
+    )
+
+    name: TargetName
+    """What it is called: `sink.mirror.target` of a WALSubscription."""
+    kafka: ExternalKafka
+    """How Seawall reaches it. It makes the topics there, and reads where they end."""
+    kafka_username: Username | None = None
+    """The user of kafkaCredentialsSecretRef, where that Secret has a password only, as that of a Strimzi KafkaUser."""
+    kafka_credentials_secret_ref: CredentialsSecretRef | None = None
+    """User of that Kafka for the job, which needs Describe, Read and Write on the topics and nothing else. Absent: the
+    job has Seawall's own user there."""
+    kafka_client_cert_secret_ref: ClientCertSecretRef | None = None
+    """The same where that Kafka knows its clients by certificate: the job's own."""
+
+
+class SubscriptionSpec(APIModel):
+    """What runs for every subscription of the WALCluster, as whom, and where the log may go.
+
+    Whoever may create a WALSubscription could else send the log to a Kafka cluster of their own.
+    """
+
+    RULES: ClassVar[tuple[Rule, ...]] = (
+        username_rule("kafka_username", "kafka_credentials_secret_ref"),
+        Rule(
+            "self.mirrors.all(one, self.mirrors.exists_one(other, other.name == one.name))",
+            "mirrors names each Kafka cluster once",
+            lambda spec: len({one.name for one in spec.mirrors}) == len(spec.mirrors),
+        ),
+    )
+
+    spark: SparkSpec
+    """The Spark application that copies the log."""
+    mirrors: Annotated[tuple[MirrorTarget, ...], Field(min_length=1, max_length=8)]
+    """The Kafka clusters that it may be mirrored to."""
+    kafka_username: Username | None = None
+    """The user of kafkaCredentialsSecretRef, where that Secret has a password only, as that of a Strimzi KafkaUser."""
+    kafka_credentials_secret_ref: CredentialsSecretRef | None = None
+    """User of the WALCluster's Kafka for the job, which needs Read and Describe on the topics and nothing else. Absent:
+    the job has Seawall's own user, and condition OwnKafkaUser says so."""
+    kafka_client_cert_secret_ref: ClientCertSecretRef | None = None
+    """The same where Kafka knows its clients by certificate: the job's own."""
+
+    def mirror(self, name: str) -> MirrorTarget | None:
+        """The Kafka cluster of this name; None: there is none."""
+        return next((each for each in self.mirrors if each.name == name), None)

@@ -1,0 +1,163 @@
+"""One tick of a subscription: what is observed, which topics are meant, and how far each of them is."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from functools import cached_property
+
+from seawall.api.meta import Key
+from seawall.api.v1alpha1.cluster import WALCluster, WALClusterSpec
+from seawall.api.v1alpha1.hold import HoldState, WALHold
+from seawall.api.v1alpha1.mirror_target import MirrorTarget, SubscriptionSpec
+from seawall.api.v1alpha1.subscription import (
+    MirroredTopic,
+    Producer,
+    WALSubscription,
+    WALSubscriptionSpec,
+    WALSubscriptionStatus,
+)
+from seawall.domain.conditions import Outlook, Verdict
+from seawall.domain.decision import Decision
+from seawall.domain.kafka_log import ProducerState, TopicFailure
+from seawall.domain.kubernetes import ConfigMap
+from seawall.domain.ledger.needs import TopicNeeds
+from seawall.domain.ledger.observation import Observation, Unavailable
+from seawall.domain.spark_job.actions import attempt_key
+from seawall.domain.spark_job.application import Driver, SparkApplication
+from seawall.domain.spark_job.case import GRANTED
+from seawall.domain.subscription.actions import SubscriptionAction
+from seawall.domain.subscription.logs import Halt, LogsNow, Position, judge
+from seawall.domain.times import JOB_POLL_SECONDS
+
+SubscriptionDecision = Decision[WALSubscriptionStatus, SubscriptionAction]
+
+
+@dataclass(frozen=True, slots=True)
+class Silent:
+    """One of the two Kafkas cannot be asked, or must not be: how that looks, and why."""
+
+    outlook: Outlook
+    reason: str
+    message: str
+
+
+@dataclass(frozen=True, slots=True)
+class Observed:
+    """What one tick sees, as far as it is needed."""
+
+    now: datetime
+    cluster: WALCluster | None = None
+    """The WALCluster; None: there is none, or it is being deleted."""
+    hold: WALHold | None = None
+    request: ConfigMap | None = None
+    """Of the run that is meant."""
+    application: SparkApplication | None = None
+    driver: Driver = None
+    target: LogsNow | Silent | None = None
+    """Read before the source; None: nobody asked."""
+    source: LogsNow | Silent | None = None
+    ledger: Observation | Unavailable | None = None
+    """Of a time at which the hold was read; None: nothing is to be held anew."""
+    is_over_budget: bool | None = None
+    """Whether a hold that is over has ended because of the budget; None: it is not over."""
+    producer: Producer | None = None
+    """One that was just taken, if there is none yet."""
+    seconds_behind: Mapping[str, int] = field(default_factory=dict)
+    """By topic that is behind for how long it has been, at least."""
+    needs: Mapping[str, TopicNeeds] | None = None
+    """What the database has and the source had of each topic; None: nobody asked."""
+    producers: Mapping[str, ProducerState | TopicFailure] = field(default_factory=dict)
+    """What the target remembers of the producer, while it is promoted."""
+    obstacle: str | None = None
+    """Why its parts cannot be read: the API server refuses. Then nothing is known of them."""
+
+
+@dataclass(frozen=True)
+class Case:
+    """A subscription with what its WALCluster declares, and what was observed."""
+
+    obj: WALSubscription
+    spec: WALSubscriptionSpec
+    cluster: WALCluster
+    kafka: WALClusterSpec
+    declared: SubscriptionSpec
+    mirror: MirrorTarget
+    observed: Observed
+
+    @property
+    def now(self) -> datetime:
+        """The time of this tick."""
+        return self.observed.now
+
+    @property
+    def status(self) -> WALSubscriptionStatus:
+        """The status as it was read."""
+        return self.obj.status
+
+    @property
+    def uid(self) -> str:
+        """Whose children are its own."""
+        return self.obj.metadata.uid
+
+    def run_key(self, number: int) -> Key:
+        """What the request and the application of a run are called."""
+        return attempt_key(self.obj.metadata.key, number)
+
+    @cached_property
+    def selected(self) -> list[str]:
+        """The topics of the pool that are meant."""
+        return selected_of(self.spec, self.kafka)
+
+    @cached_property
+    def rows(self) -> dict[str, MirroredTopic]:
+        """Those of them that have begun, by name."""
+        names = set(self.selected)
+        return {row.name: row for row in self.status.topics if row.name in names}
+
+    @cached_property
+    def standings(self) -> dict[str, Position | Halt | None]:
+        """How far each of them is, or why it cannot go on; None: that is not known."""
+        source, target = self.observed.source, self.observed.target
+        if isinstance(source, LogsNow) and isinstance(target, LogsNow):
+            return {name: judge(row, source, target) for name, row in self.rows.items()}
+        return {name: _recorded(row) for name, row in self.rows.items()}
+
+    @property
+    def own_hold(self) -> WALHold | None:
+        """Its hold, if it holds anything."""
+        hold = self.observed.hold
+        return hold if hold is not None and hold.metadata.controller_uid == self.uid and is_alive(hold) else None
+
+    def goes_on(self, reason: str, message: str, after: float | None = JOB_POLL_SECONDS) -> Verdict:
+        """It waits for something."""
+        return Verdict(Outlook.PROGRESSING, reason, message, after)
+
+    def stays(self, verdict: Verdict, *actions: SubscriptionAction) -> SubscriptionDecision:
+        """Nothing of the status changes but what people are told."""
+        return Decision(self.status, verdict, actions)
+
+    def becomes(self, verdict: Verdict, **update: object) -> SubscriptionDecision:
+        """The status changes."""
+        return Decision(self.status.model_copy(update=update), verdict)
+
+
+def selected_of(spec: WALSubscriptionSpec, kafka: WALClusterSpec) -> list[str]:
+    """The topics of the pool that a subscription is about."""
+    return [name for name in kafka.topics.topic_names() if spec.selects(name)]
+
+
+def is_alive(hold: WALHold) -> bool:
+    """Whether what was granted by it stays."""
+    is_kept = hold.status.state in GRANTED and bool(hold.status.granted)
+    return is_kept and hold.metadata.deletion_timestamp is None
+
+
+def is_at_risk(hold: WALHold | None) -> bool:
+    """Whether it is near or beyond its budget, or its log is in doubt."""
+    return hold is not None and hold.status.state is HoldState.AT_RISK
+
+
+def _recorded(row: MirroredTopic) -> Halt | None:
+    return None if row.stopped is None else Halt(row.stopped, row.offset, row.message)

@@ -1,0 +1,170 @@
+"""What the source keeps: from the first offset that the target lacks, by our own reads of the target, and never more.
+
+    no hold → asked for, from where each topic is; of one that was never copied from the log start on
+    Lost by its budget → the subscription is Lost, until resync; for another reason → placed anew
+    target has more → the hold begins later, every half minute, or at once when it is at risk
+
+Nothing is read before it is granted. A topic that cannot go on keeps its place in the hold until that ends by the
+budget; then it has none, and the others go on.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import datetime, timedelta
+
+from seawall.api.meta import ConditionType
+from seawall.api.v1alpha1.hold import WALHold, WALHoldSpec
+from seawall.api.v1alpha1.subscription import SubscriptionState
+from seawall.domain.conditions import Outlook, Verdict, find_condition
+from seawall.domain.ledger.observation import Observation
+from seawall.domain.spark_job.actions import PlaceHold, ReleaseHold
+from seawall.domain.spark_job.case import is_granted
+from seawall.domain.spark_job.reasons import JobReason
+from seawall.domain.spark_job.selection import Topics
+from seawall.domain.subscription.actions import MoveHold
+from seawall.domain.subscription.case import Case, SubscriptionDecision, is_at_risk
+from seawall.domain.subscription.logs import Position
+from seawall.domain.subscription.reasons import Reason
+from seawall.domain.times import SUBSCRIPTION_HOLD_TTL, SUBSCRIPTION_MOVES_HOLD, SUBSCRIPTION_RENEWS_HOLD
+
+
+def hold(case: Case) -> SubscriptionDecision | None:
+    """Places the hold, moves it, or waits for it; None: it stands."""
+    found = case.observed.hold
+    if found is not None and found.metadata.controller_uid != case.uid:
+        message = f"WALHold {found.metadata.name} exists and was not made by this subscription: delete it"
+        return case.stays(Verdict(Outlook.STALLED, Reason.NAME_TAKEN, message))
+    if found is not None and found.status.is_final:
+        return _after_its_end(case, found)
+    claims = _claims(case, None if found is None else _held(found))
+    if claims is None:
+        return _unavailable(case)
+    return _place(case, claims) if found is None else _move(case, found, claims)
+
+
+def _after_its_end(case: Case, found: WALHold) -> SubscriptionDecision:
+    """Beyond the budget a person is needed; else it is placed anew, without topics that are stopped."""
+    if case.observed.is_over_budget:
+        return case.becomes(lost_verdict(found), state=SubscriptionState.LOST)
+    message = f"WALHold {found.metadata.name} is {found.status.state} and is placed anew: {_sentence(found)}"
+    return case.stays(case.goes_on(JobReason.HOLDING, message), ReleaseHold(found))
+
+
+def lost_verdict(found: WALHold | None) -> Verdict:
+    """Of a subscription whose hold is over by its budget."""
+    why = "its WALHold is over" if found is None else _sentence(found)
+    return Verdict(Outlook.STALLED, Reason.LOST, f"the source keeps nothing for it any more: {why}. Set resync")
+
+
+def _place(case: Case, claims: Mapping[str, int]) -> SubscriptionDecision | None:
+    if not claims:
+        return None
+    verdict = case.goes_on(JobReason.HOLDING, f"it places a hold on {len(claims)} topics")
+    return case.stays(verdict, PlaceHold(case.obj.metadata.key, _spec(case, claims)))
+
+
+def _move(case: Case, found: WALHold, claims: Mapping[str, int]) -> SubscriptionDecision | None:
+    if not claims or not isinstance(found.spec, WALHoldSpec):
+        return None
+    wanted = _spec(case, claims).model_copy(update={"renew_time": found.spec.renew_time})
+    before = found.spec.renew_time or found.metadata.creation_timestamp
+    is_other = wanted.model_copy(update={"topics": found.spec.topics}) != found.spec
+    is_about_others = claims.keys() != found.spec.topics.keys() or any(
+        claims[name] < held for name, held in _held(found).items()
+    )
+    is_further = dict(claims) != found.spec.topics and (
+        _is_due(before, SUBSCRIPTION_MOVES_HOLD, case.now) or at_risk(case)
+    )
+    if is_other or is_about_others or is_further or _is_due(before, SUBSCRIPTION_RENEWS_HOLD, case.now):
+        verdict = case.goes_on(JobReason.HOLDING, f"it moves its hold, on {len(claims)} topics")
+        return case.stays(verdict, MoveHold(found, wanted))
+    return None
+
+
+def at_risk(case: Case) -> bool:
+    """Whether the hold is near its budget: then it moves at once."""
+    return is_at_risk(case.own_hold)
+
+
+def wait_for_grant(case: Case) -> SubscriptionDecision | None:
+    """Nothing is read, or made, before what is claimed is granted; None: it is."""
+    found = case.observed.hold
+    if found is None:
+        return case.stays(case.goes_on(JobReason.HOLDING, "no topic can be held"))
+    if is_granted(found):
+        return None
+    message = f"WALHold {found.metadata.name} is not granted yet: {_sentence(found)}"
+    return case.stays(case.goes_on(JobReason.HOLDING, message))
+
+
+def _claims(case: Case, held: Mapping[str, int] | None) -> dict[str, int] | None:
+    """By topic from where on it is kept; None: there is no hold yet, and it cannot be known now where it begins.
+
+    A topic that goes on: from the first offset on that the target lacks, as it was just read, and never from an earlier
+    one than before. One that is stopped, or of which nothing is known: as before. One that was not copied yet: from
+    where the log can be held.
+    """
+    known, before = edges(case), held or {}
+    if held is None and (not known or _is_unknown(case)):
+        return None
+    claims = {name: offset for name in case.selected if (offset := _claim(case, name, before, known)) is not None}
+    # Of others records are gone, or may go by what was decided before: nobody could keep them.
+    return {name: offset for name, offset in claims.items() if name in before or offset >= known.get(name, offset + 1)}
+
+
+def _claim(case: Case, name: str, held: Mapping[str, int], known: Mapping[str, int]) -> int | None:
+    standing = case.standings.get(name)
+    if isinstance(standing, Position):
+        return max(standing.applied, held.get(name, 0))
+    return held.get(name) if name in case.rows else known.get(name, held.get(name))
+
+
+def _is_unknown(case: Case) -> bool:
+    """Whether of some topic that was copied before nobody knows how far."""
+    return any(standing is None for standing in case.standings.values())
+
+
+def edges(case: Case) -> dict[str, int]:
+    """By topic the first offset that can be held, as far as that was observed."""
+    ledger = case.observed.ledger
+    if not isinstance(ledger, Observation):
+        return {}
+    topics = Topics(ledger, case.spec.selects)
+    starts = {name: topics.log(name).log_start for name in topics.rows}
+    return {name: max(start, topics.intent(name)) for name, start in starts.items() if start is not None}
+
+
+def _held(found: WALHold) -> dict[str, int]:
+    topics = found.spec.topics if isinstance(found.spec, WALHoldSpec) else {}
+    return {name: offset for name, offset in topics.items() if isinstance(offset, int)}
+
+
+def _spec(case: Case, claims: Mapping[str, int]) -> WALHoldSpec:
+    budget = case.spec.lag_budget
+    return WALHoldSpec(
+        cluster_ref=case.spec.cluster_ref,
+        topics=dict(claims),
+        ttl=SUBSCRIPTION_HOLD_TTL,
+        max_lag_bytes=budget.max_bytes,
+        max_lag_age=budget.max_age,
+        reason=f"WALSubscription {case.obj.metadata.name} copies them to {case.mirror.name}",
+    )
+
+
+def _is_due(before: datetime, every: timedelta, now: datetime) -> bool:
+    """A clock that was set back makes it due, too."""
+    return not before <= now < before + every
+
+
+def _sentence(found: WALHold) -> str:
+    condition = find_condition(found.status.conditions, ConditionType.READY)
+    return "nobody has looked at it yet" if condition is None else condition.message
+
+
+def _unavailable(case: Case) -> SubscriptionDecision:
+    ledger = case.observed.ledger
+    message = "it is not known from where on topics can be held"
+    if ledger is not None and not isinstance(ledger, Observation):
+        message = ledger.message
+    return case.stays(case.goes_on(JobReason.CANNOT_OBSERVE, message))

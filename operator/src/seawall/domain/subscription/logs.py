@@ -1,0 +1,153 @@
+"""How the logs of source and target compare, topic by topic: how far a copy is, or why it cannot go on.
+
+What is not known is neither: nothing follows from it, and the hold stays where it is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from seawall.api.v1alpha1.subscription import MirroredTopic, StopReason
+from seawall.domain.kafka import Configs
+from seawall.domain.kafka_log import DescribedTopic, LogOffsets, TopicFailure, TopicTrouble
+
+
+@dataclass(frozen=True, slots=True)
+class LogsNow:
+    """Topics of one Kafka as they are right now.
+
+    Attributes:
+        online: how many brokers are.
+        configs: those of topics that were asked for them.
+    """
+
+    cluster_id: str
+    online: int
+    described: Mapping[str, DescribedTopic | TopicFailure]
+    offsets: Mapping[str, LogOffsets | TopicFailure]
+    configs: Mapping[str, Configs] = field(default_factory=dict)
+
+    def topic_id(self, name: str) -> str | None:
+        """The id of a topic; None: there is none, or nobody says."""
+        found = self.described.get(name)
+        return found.topic_id if isinstance(found, DescribedTopic) else None
+
+    def partitions(self, name: str) -> int:
+        """How many partitions a topic has; 0: there is none, or nobody says."""
+        found = self.described.get(name)
+        return found.topic.partitions if isinstance(found, DescribedTopic) else 0
+
+    def replicas(self, name: str) -> int:
+        """How many replicas a topic has; 0: there is none, or nobody says."""
+        found = self.described.get(name)
+        return len(found.topic.replicas) if isinstance(found, DescribedTopic) else 0
+
+    def is_absent(self, name: str) -> bool:
+        """Whether Kafka says that there is no such topic."""
+        found = self.described.get(name)
+        return isinstance(found, TopicFailure) and found.why is TopicTrouble.UNKNOWN_TOPIC
+
+    def ends(self, name: str) -> LogOffsets | None:
+        """Where a log starts and ends; None: nobody says."""
+        found = self.offsets.get(name)
+        return found if isinstance(found, LogOffsets) else None
+
+
+@dataclass(frozen=True, slots=True)
+class Position:
+    """How far a topic is that goes on.
+
+    Attributes:
+        applied: the first offset that the target lacks.
+        source_end: where the source ends.
+    """
+
+    applied: int
+    source_end: int
+
+    @property
+    def behind(self) -> int:
+        """Offsets that the target lacks."""
+        return max(0, self.source_end - self.applied)
+
+
+@dataclass(frozen=True, slots=True)
+class Halt:
+    """Why a topic cannot go on."""
+
+    reason: StopReason
+    offset: int | None
+    message: str
+
+
+def judge(row: MirroredTopic, source: LogsNow, target: LogsNow) -> Position | Halt | None:
+    """How far a topic is, or why it cannot go on; None: that is not known.
+
+    The target is read first: it is never ahead of a source that is whole. Where it is all the same nothing follows,
+    until the application says what is wrong (Diverged).
+    """
+    if row.stopped is not None:
+        return Halt(row.stopped, row.offset, row.message)
+    missing = _missing(row, source, target)
+    if missing is not None:
+        return missing
+    ends, copy = source.ends(row.name), target.ends(row.name)
+    is_known = source.topic_id(row.name) is not None and target.topic_id(row.name) is not None
+    if not is_known or ends is None or copy is None:
+        return None
+    applied = max(copy.high_watermark, row.start)
+    if applied < ends.log_start:
+        message = (
+            f"{row.name} starts at {ends.log_start} in the source, and the target lacks it from {applied} on: "
+            "records are gone that were not copied"
+        )
+        return Halt(StopReason.SOURCE_GAP, applied, message)
+    return None if copy.high_watermark > ends.high_watermark else Position(applied, ends.high_watermark)
+
+
+def _missing(row: MirroredTopic, source: LogsNow, target: LogsNow) -> Halt | None:
+    """Another log than was meant, on one of the two sides."""
+    if source.is_absent(row.name):
+        message = f"{row.name} is gone from the source"
+        return Halt(StopReason.IDENTITY_FENCE_BROKEN, None, message)
+    if source.topic_id(row.name) not in {row.source_id, None}:
+        message = f"{row.name} was made again in the source: it is another log"
+        return Halt(StopReason.IDENTITY_FENCE_BROKEN, None, message)
+    if target.is_absent(row.name):
+        return Halt(StopReason.TARGET_LOST, None, f"{row.name} is gone from the target")
+    if target.topic_id(row.name) not in {row.target_id, None}:
+        return Halt(StopReason.TARGET_LOST, None, f"{row.name} was made again in the target by somebody else")
+    return None
+
+
+def begin(name: str, start: int, source: LogsNow, target: LogsNow) -> MirroredTopic | None:
+    """A topic that was never copied: an empty topic of the target becomes its copy; None: there is none yet.
+
+    One with records is somebody else's, and nothing is written to it.
+    """
+    source_id, target_id, copy = source.topic_id(name), target.topic_id(name), target.ends(name)
+    if source_id is None or target_id is None or copy is None:
+        return None
+    row = MirroredTopic(name=name, source_id=source_id, target_id=target_id, start=start)
+    if target.partitions(name) != 1:
+        return _never(row, StopReason.TARGET_UNSUITABLE, f"{name} has more than one partition in the target")
+    if copy.high_watermark == 0:
+        return row
+    message = f"the target has {name} already, with records up to {copy.high_watermark}, and nothing is written to it"
+    return _never(row, StopReason.TARGET_NOT_EMPTY, message)
+
+
+def _never(row: MirroredTopic, reason: StopReason, message: str) -> MirroredTopic:
+    """One that is not begun: the topic of the target is not ours."""
+    return row.model_copy(update={"target_id": None, "stopped": reason, "message": message})
+
+
+def resynced(row: MirroredTopic, target: LogsNow) -> MirroredTopic | None:
+    """A topic when a person begins anew: None if its copy is gone, or empty; else it goes on, if it can."""
+    copy = target.ends(row.name)
+    if target.is_absent(row.name) or (copy is not None and copy.high_watermark == 0):
+        return None
+    if row.target_id is None:
+        return row
+    return row.model_copy(update={"stopped": None, "offset": None, "message": ""})

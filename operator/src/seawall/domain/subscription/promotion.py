@@ -1,0 +1,217 @@
+"""The end of a copy: a database goes on with it.
+
+    promote: Switchover → waits until the target has all of the source
+    → Promoting: recorded; from here on nothing is copied → what copies goes
+    → by topic where the copy ends, and where it must end: recorded
+    → fenced: one record of null of the next epoch, so that the target refuses writers that wake up late
+    → padded with records of null → Promoted, the hold goes
+
+A log that ends below what the database has flushed would give new rows offsets that the next replay skips. So it ends
+above all that the database says it has, and above where the source is known to have ended: what it lacks between is
+lost, and listed. Where source and database do not answer, Seawall's own records of the source's logs say it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from seawall.api.v1alpha1.subscription import (
+    MAX_REGIONS,
+    Producer,
+    PromotedTopic,
+    Promotion,
+    PromotionStatus,
+    SubscriptionState,
+)
+from seawall.domain.conditions import Outlook, Verdict
+from seawall.domain.kafka_log import LogOffsets, Nulls, ProducerId, ProducerState
+from seawall.domain.ledger.observation import Observation
+from seawall.domain.spark_job.actions import ReleaseHold, RemoveApplication
+from seawall.domain.spark_job.selection import Topics
+from seawall.domain.subscription.actions import AppendNulls
+from seawall.domain.subscription.case import Case, Silent, SubscriptionDecision
+from seawall.domain.subscription.logs import Halt, LogsNow, Position
+from seawall.domain.subscription.reasons import Reason
+from seawall.domain.text import listed
+from seawall.domain.times import JOB_POLL_SECONDS
+
+AT_ONCE = 100_000
+"""Records of null that one action appends to a topic at most: 0.2 s, and 0.8 MB."""
+MARGIN = 200_000
+"""Records of null beyond what is known, where neither the source says where it ended nor the database all that it has:
+it may have written and flushed since it was last asked."""
+
+Flushed = Mapping[str, Mapping[int, int]]
+"""By topic up to where each of its regions has flushed; -1: nothing."""
+
+
+def begin(case: Case) -> SubscriptionDecision | None:
+    """Begins to promote, once that is asked for and may be; None: it goes on as before."""
+    if case.spec.promote is None or case.status.producer is None or not _copied(case):
+        return None
+    if case.spec.promote is Promotion.SWITCHOVER and not _is_even(case):
+        return None
+    status = PromotionStatus(begin_time=case.now.replace(microsecond=0))
+    verdict = case.goes_on(Reason.PROMOTING, "nothing is copied any more")
+    return case.becomes(verdict, state=SubscriptionState.PROMOTING, promotion=status)
+
+
+def why_not_begun(case: Case) -> Verdict | None:
+    """What a promotion that is asked for waits for; None: it is not asked for."""
+    if case.spec.promote is None:
+        return None
+    if not _copied(case):
+        return Verdict(Outlook.STALLED, Reason.CANNOT_PROMOTE, "no topic was ever copied", JOB_POLL_SECONDS)
+    message = "promote: Switchover waits until the target has all of the source: stop what writes to it"
+    return case.goes_on(Reason.NOT_EVEN, message)
+
+
+def promote(case: Case, promotion: PromotionStatus) -> SubscriptionDecision:
+    """Goes on until the target is ready."""
+    application, hold = case.observed.application, case.observed.hold
+    if application is not None and application.controller_uid == case.uid:
+        return case.stays(case.goes_on(Reason.PROMOTING, "what copies goes"), RemoveApplication(application))
+    if promotion.time is None:
+        return _promote(case, promotion)
+    message = f"{case.mirror.name} is ready for a database, and {_what_it_lacks(promotion)}"
+    verdict = Verdict(Outlook.READY, Reason.PROMOTED, message)
+    if hold is not None and hold.metadata.controller_uid == case.uid and hold.metadata.deletion_timestamp is None:
+        return case.stays(verdict, ReleaseHold(hold))
+    return case.stays(verdict)
+
+
+def _what_it_lacks(promotion: PromotionStatus) -> str:
+    lost = promotion.lost_entries
+    if not promotion.source_known:
+        return f"lacks {lost} entries that are known of: the source did not say where it ended"
+    return f"lacks {lost} entries" if lost else "has all that the source had"
+
+
+def _promote(case: Case, promotion: PromotionStatus) -> SubscriptionDecision:
+    target, producer = case.observed.target, case.status.producer
+    if isinstance(target, Silent):
+        return case.stays(Verdict(target.outlook, target.reason, target.message, JOB_POLL_SECONDS))
+    if target is None or producer is None:
+        return case.stays(case.goes_on(Reason.TARGET_UNREACHABLE, "nobody asked the target yet"))
+    others = [name for name in _copied(case) if _is_another(case, name, target)]
+    if others:
+        message = f"{listed(others)} of the target is gone, or was made again: leave it out of spec.topics"
+        return case.stays(Verdict(Outlook.STALLED, Reason.CANNOT_PROMOTE, message, JOB_POLL_SECONDS))
+    return _write(case, promotion, target, producer) if promotion.topics else _plan(case, promotion, target)
+
+
+def _plan(case: Case, promotion: PromotionStatus, target: LogsNow) -> SubscriptionDecision:
+    """Records where each copy ends, and where it must."""
+    names, needs = _copied(case), case.observed.needs
+    ends = {name: found for name in names if (found := target.ends(name)) is not None and target.topic_id(name)}
+    if len(ends) < len(names) or needs is None:
+        message = f"it is not known where {listed([name for name in names if name not in ends] or names)} ends"
+        return case.stays(case.goes_on(Reason.TARGET_UNREACHABLE, message))
+    flushed = _flushed(case)
+    topics = tuple(_topic(case, name, ends[name], flushed or {}) for name in names)
+    update = {
+        "topics": topics,
+        "lost_entries": sum(row.known_end - row.end for row in topics),
+        "source_known": all(_source_end(case, name) is not None for name in names),
+        "regions_known": flushed is not None,
+    }
+    verdict = case.goes_on(Reason.PROMOTING, f"{len(topics)} topics are fenced and padded")
+    return case.becomes(verdict, promotion=promotion.model_copy(update=update))
+
+
+def _topic(case: Case, name: str, ends: LogOffsets, flushed: Flushed) -> PromotedTopic:
+    needs = (case.observed.needs or {}).get(name)
+    end, source_end = ends.high_watermark, _source_end(case, name)
+    known = max(end, source_end or 0, 0 if needs is None else needs.end)
+    is_all = source_end is not None or (needs is not None and needs.is_observed and needs.unknown is None)
+    behind = (region for region, at in flushed.get(name, {}).items() if end < known and at + 1 < known)
+    return PromotedTopic(
+        name=name,
+        end=end,
+        known_end=known,
+        pad_to=known if is_all else known + MARGIN,
+        regions=tuple(sorted(behind)[:MAX_REGIONS]),
+    )
+
+
+def _source_end(case: Case, name: str) -> int | None:
+    """Where the source ends; None: it does not say, or is another log than the one that was copied."""
+    source, row = case.observed.source, case.rows.get(name)
+    ends = source.ends(name) if isinstance(source, LogsNow) else None
+    is_same = isinstance(source, LogsNow) and row is not None and source.topic_id(name) == row.source_id
+    return ends.high_watermark if ends is not None and is_same else None
+
+
+def _flushed(case: Case) -> Flushed | None:
+    """None: the database does not say."""
+    ledger = case.observed.ledger
+    if not isinstance(ledger, Observation):
+        return None
+    topics = Topics(ledger, case.spec.selects)
+    found = {name: topics.regions(name) or () for name in topics.rows}
+    return {
+        name: {each.region_id: -1 if each.flushed is None else each.flushed for each in regions}
+        for name, regions in found.items()
+    }
+
+
+@dataclass(frozen=True, slots=True)
+class _Standing:
+    """A topic while it is promoted."""
+
+    row: PromotedTopic
+    topic_id: str
+    end: int
+    state: ProducerState
+
+
+def _write(case: Case, promotion: PromotionStatus, target: LogsNow, producer: Producer) -> SubscriptionDecision:
+    """Fences, then pads; both are seen in the target before it is done."""
+    rows = [row for row in promotion.topics if row.name in case.rows]
+    standings = [each for row in rows if (each := _standing(case, row, target)) is not None]
+    if len(standings) < len(rows):
+        message = "it is not known yet what the target remembers of the writers"
+        return case.stays(case.goes_on(Reason.TARGET_UNREACHABLE, message))
+    new = ProducerId(producer.id, producer.epoch + 1)
+    unfenced = [each for each in standings if each.state.epoch != new.epoch]
+    if unfenced:
+        fences = tuple(Nulls(each.row.name, each.topic_id, new, 0, 1) for each in unfenced)
+        verdict = case.goes_on(Reason.PROMOTING, f"it fences the writers of {len(fences)} topics")
+        return case.stays(verdict, AppendNulls(fences, fences=True))
+    short = [each for each in standings if each.end < each.row.pad_to]
+    if short:
+        verdict = case.goes_on(Reason.PROMOTING, f"it pads {len(short)} topics")
+        return case.stays(verdict, AppendNulls(tuple(_padding(each, new) for each in short), fences=False))
+    done = promotion.model_copy(update={"time": case.now.replace(microsecond=0)})
+    verdict = case.goes_on(Reason.PROMOTING, "all topics are fenced and padded")
+    return case.becomes(verdict, promotion=done, state=SubscriptionState.PROMOTED)
+
+
+def _padding(each: _Standing, new: ProducerId) -> Nulls:
+    count = min(each.row.pad_to - each.end, AT_ONCE)
+    return Nulls(each.row.name, each.topic_id, new, each.state.last_sequence + 1, count)
+
+
+def _standing(case: Case, row: PromotedTopic, target: LogsNow) -> _Standing | None:
+    state, ends, topic_id = case.observed.producers.get(row.name), target.ends(row.name), target.topic_id(row.name)
+    if not isinstance(state, ProducerState) or ends is None or topic_id is None:
+        return None
+    return _Standing(row, topic_id, ends.high_watermark, state)
+
+
+def _copied(case: Case) -> list[str]:
+    """The topics that have a copy, those that have stopped too: it is as good as it is."""
+    return [name for name, row in case.rows.items() if row.target_id is not None]
+
+
+def _is_another(case: Case, name: str, target: LogsNow) -> bool:
+    """Whether it is surely not the log that was written; nothing is written to it."""
+    return target.is_absent(name) or target.topic_id(name) not in {case.rows[name].target_id, None}
+
+
+def _is_even(case: Case) -> bool:
+    """Whether the target has all of each topic that goes on; of those that stopped nothing more will come."""
+    return all(
+        isinstance(each, Halt) or (isinstance(each, Position) and not each.behind) for each in case.standings.values()
+    )

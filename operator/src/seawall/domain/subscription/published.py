@@ -1,0 +1,196 @@
+"""What people meet of a subscription: its state, how far it is behind, its conditions, and the events of what changed.
+
+Numbers are others at each look: they are written every half minute, or with what changes.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from seawall.api.meta import Condition, ConditionType
+from seawall.api.v1alpha1.hold import WALHold
+from seawall.api.v1alpha1.subscription import (
+    MAX_WORST,
+    Lag,
+    LaggingTopic,
+    SubscriptionState,
+    SubscriptionTopicCounts,
+    WALSubscription,
+    WALSubscriptionStatus,
+)
+from seawall.domain.conditions import (
+    ConditionBuilder,
+    Verdict,
+    as_status,
+    find_condition,
+    loss_event,
+    transition_events,
+)
+from seawall.domain.decision import Published
+from seawall.domain.spark_job.allowed import User, kafka_user
+from seawall.domain.step import Event, EventType
+from seawall.domain.subscription.case import Case, is_at_risk
+from seawall.domain.subscription.logs import Halt, LogsNow, Position
+from seawall.domain.times import SUBSCRIPTION_MEASURES
+
+
+@dataclass(frozen=True, slots=True)
+class Numbers:
+    """How far a subscription is, as it was just observed."""
+
+    counts: SubscriptionTopicCounts
+    lag: Lag | None
+    worst: tuple[LaggingTopic, ...]
+
+
+def measure(case: Case) -> Numbers:
+    """Counts."""
+    stops = {name: each for name, each in case.standings.items() if isinstance(each, Halt)}
+    counts = SubscriptionTopicCounts(total=len(case.rows), stopped=len(stops))
+    return Numbers(counts, lag_of(case), _worst(case))
+
+
+def lag_of(case: Case) -> Lag | None:
+    """How far it is behind; None: that is not known."""
+    positions = [each for each in case.standings.values() if isinstance(each, Position)]
+    if not positions:
+        return None
+    hold = case.own_hold
+    return Lag(
+        entries=sum(position.behind for position in positions),
+        bytes=None if hold is None else hold.status.lag_bytes,
+        seconds=max(case.observed.seconds_behind.values(), default=0),
+    )
+
+
+def _worst(case: Case) -> tuple[LaggingTopic, ...]:
+    """Those that are stopped, then those that lack the most."""
+    stopped = [
+        LaggingTopic(
+            topic=name,
+            applied=each.offset,
+            source_end=_source_end(case, name),
+            reason=each.reason,
+            message=each.message[:1024],
+        )
+        for name, each in case.standings.items()
+        if isinstance(each, Halt)
+    ]
+    behind = [(each.behind, name, each) for name, each in case.standings.items() if isinstance(each, Position)]
+    rows = [
+        LaggingTopic(topic=name, applied=each.applied, source_end=each.source_end)
+        for lacking, name, each in sorted(behind, key=lambda found: (-found[0], found[1]))
+        if lacking
+    ]
+    return tuple((stopped + rows)[:MAX_WORST])
+
+
+def _source_end(case: Case, name: str) -> int | None:
+    source = case.observed.source
+    ends = source.ends(name) if isinstance(source, LogsNow) else None
+    return None if ends is None else ends.high_watermark
+
+
+def published(
+    case: Case, status: WALSubscriptionStatus, state: SubscriptionState, verdict: Verdict
+) -> Published[WALSubscriptionStatus]:
+    """The status as it is written."""
+    before = case.obj.status
+    measured = {} if _is_fresh(case, state) else _as_status(case)
+    hold = case.observed.hold
+    build = ConditionBuilder(before.conditions, case.obj.metadata.generation, case.now)
+    update = {
+        **measured,
+        "state": state,
+        "observed_generation": case.obj.metadata.generation,
+        "conditions": (*build.kstatus(verdict), *_conditions(case, build, verdict, hold), *_user(case, build)),
+    }
+    found = status.model_copy(update=update)
+    return Published(found, _events(case.obj, found))
+
+
+def bare(obj: WALSubscription, build: ConditionBuilder, verdict: Verdict) -> Published[WALSubscriptionStatus]:
+    """Of one whose WALCluster declares nothing for it, or is not there: what is known of it stays."""
+    state = obj.status.state or SubscriptionState.PENDING
+    own = {condition.type for condition in build.kstatus(verdict)}
+    kept = tuple(condition for condition in obj.status.conditions if condition.type not in own)
+    update = {
+        "state": state,
+        "observed_generation": obj.metadata.generation,
+        "conditions": (*build.kstatus(verdict), *kept),
+    }
+    status = obj.status.model_copy(update=update)
+    return Published(status, transition_events(obj.status.conditions, status.conditions))
+
+
+def _is_fresh(case: Case, state: SubscriptionState) -> bool:
+    """Whether the numbers that are written are new enough."""
+    before = case.obj.status
+    at = before.measured_time
+    is_recent = at is not None and at <= case.now < at + SUBSCRIPTION_MEASURES
+    return is_recent and state == before.state and measure(case).counts == before.counts
+
+
+def _as_status(case: Case) -> dict[str, object]:
+    numbers = measure(case)
+    return {
+        "counts": numbers.counts,
+        "lag": numbers.lag,
+        "worst": numbers.worst,
+        "measured_time": case.now.replace(microsecond=0),
+    }
+
+
+def _conditions(case: Case, build: ConditionBuilder, verdict: Verdict, hold: WALHold | None) -> tuple[Condition, ...]:
+    application = case.observed.application
+    streams = application is not None and application.state == "RUNNING" and not application.is_over
+    budget, sentence = _budget(hold)
+    return (
+        build(ConditionType.STREAMING, as_status(streams), verdict.reason, verdict.message),
+        build(ConditionType.HELD, as_status(case.own_hold is not None), *_held(hold)),
+        build(ConditionType.WITHIN_BUDGET, as_status(budget == "WithinBudget"), budget, sentence),
+    )
+
+
+def _held(hold: WALHold | None) -> tuple[str, str]:
+    if hold is None or hold.status.state is None:
+        return "NotHeld", "the source keeps nothing for it"
+    return hold.status.state.value, f"WALHold {hold.metadata.name} is {hold.status.state}"
+
+
+def _budget(hold: WALHold | None) -> tuple[str, str]:
+    """What becomes of the hold; the sentence is the hold's own, and stays the same while its state does."""
+    if hold is None or not (hold.status.is_final or is_at_risk(hold)):
+        return "WithinBudget", "the source keeps what is not copied"
+    condition = find_condition(hold.status.conditions, ConditionType.READY)
+    reason = "AtRisk" if is_at_risk(hold) else "Lost"
+    return reason, f"WALHold {hold.metadata.name}: {'' if condition is None else condition.message}"
+
+
+def _user(case: Case, build: ConditionBuilder) -> tuple[Condition, ...]:
+    """As whom the job reads the source. None where Kafka asks nobody who they are."""
+    user = kafka_user(case.cluster, case.kafka, case.declared, "subscription")
+    if user is None:
+        return ()
+    return (build(ConditionType.OWN_KAFKA_USER, as_status(user.whose is User.OWN), user.whose, user.message),)
+
+
+def _events(obj: WALSubscription, status: WALSubscriptionStatus) -> tuple[Event, ...]:
+    before, after = obj.status.conditions, status.conditions
+    budget = loss_event(before, after, ConditionType.WITHIN_BUDGET, "within the budget again")
+    user = loss_event(before, after, ConditionType.OWN_KAFKA_USER, "its own user again")
+    return (
+        *_stops(obj.status, status),
+        *transition_events(before, after),
+        *(event for event in (budget, user) if event is not None),
+    )
+
+
+def _stops(before: WALSubscriptionStatus, after: WALSubscriptionStatus) -> tuple[Event, ...]:
+    """One for each topic that has just been stopped for good."""
+    known = {row.name for row in before.topics if row.stopped is not None}
+    return tuple(
+        Event(EventType.WARNING, row.stopped.value, row.message)
+        for row in after.topics
+        if row.stopped is not None and row.name not in known
+    )

@@ -1,0 +1,224 @@
+"""What copies: a request that is frozen, an application that works on it, and its last word.
+
+Another image, size, topic or address is another run: its digest differs. The application of the run before goes first;
+what is left of it does no harm, because a target takes records only at its end.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from hashlib import sha256
+
+from seawall.api.v1alpha1.subscription import Producer, SubscriptionRun
+from seawall.domain.cluster.identity import pinned_id
+from seawall.domain.conditions import Outlook, Verdict
+from seawall.domain.spark_job.actions import FreezeRequest, RemoveApplication, Submit
+from seawall.domain.spark_job.allowed import as_user, effective_spark, own_secrets
+from seawall.domain.spark_job.application import (
+    REQUEST_FOLDER,
+    SUMMARY_FILE,
+    Body,
+    Ended,
+    Program,
+    SparkApplication,
+    build_application,
+    kafka_secrets,
+)
+from seawall.domain.spark_job.following import find_request_problem, frozen_request, progress, why_over
+from seawall.domain.spark_job.reasons import JobReason
+from seawall.domain.spark_job.request import FILE, Subject, digest_of, kafka_of, paths_in, store
+from seawall.domain.subscription.case import Case, SubscriptionDecision
+from seawall.domain.subscription.contract import (
+    SOURCE_FOLDER,
+    TARGET_FOLDER,
+    End,
+    Summary,
+    read_end,
+    request_body,
+    with_stops,
+)
+from seawall.domain.subscription.reasons import Reason
+from seawall.domain.subscription.targets import active
+from seawall.domain.times import JOB_POLL_SECONDS, SUBSCRIPTION_TRIES_AGAIN
+
+MAIN_FILE = "local:///opt/seawall/subscribe.py"
+RESTARTS: Body = {
+    "type": "OnFailure",
+    "onFailureRetries": 2**31 - 1,
+    "onFailureRetryInterval": 5,
+    "onSubmissionFailureRetries": 2**31 - 1,
+    "onSubmissionFailureRetryInterval": 20,
+}
+"""Whatever ends it but its own word, it begins again: how far it is it reads in the target."""
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """What is meant to run.
+
+    Attributes:
+        digest: SHA-256 over all of it, its number apart.
+        request: as the ConfigMap keeps it.
+        spec: of the SparkApplication.
+        secrets: those that the driver cannot start without.
+    """
+
+    digest: str
+    request: bytes
+    spec: Body
+    service_account: str
+    secrets: tuple[str, ...]
+
+
+def run(case: Case, producer: Producer) -> SubscriptionDecision | None:
+    """Makes what is meant to run, as a new run if it is another than before; None: it is there."""
+    meant, number = case.status.run, 1 if case.status.run is None else case.status.run.number
+    wanted = build_run(case, producer, number)
+    if meant is None or meant.digest != wanted.digest:
+        return _begin(case, number if meant is None else number + 1, wanted)
+    taken = _taken(case, number)
+    if taken is not None:
+        return taken
+    problem = find_request_problem(case.observed.request, case.uid, digest_of(wanted.request))
+    if problem is None:
+        return _submit(case, number, wanted) if case.observed.application is None else None
+    if case.observed.request is None:
+        return _freeze(case, number, wanted)
+    return _begin(case, number + 1, wanted)
+
+
+def build_run(case: Case, producer: Producer, number: int) -> Run:
+    """What is meant to run, as the run of this number."""
+    rows, mirror = active(case), case.mirror
+    source = as_user(case.kafka.kafka.external, case.declared)
+    target = as_user(mirror.kafka, mirror)
+    body = request_body(
+        Subject(case.obj.metadata.namespace, case.obj.metadata.name, case.uid, number),
+        kafka_of(source, pinned_id(case.cluster) or "", paths_in(SOURCE_FOLDER)),
+        kafka_of(target, case.status.target_cluster_id or "", paths_in(TARGET_FOLDER)),
+        producer,
+        rows,
+    )
+    request = store(body)
+    spark = effective_spark(case.spec.spark, case.declared.spark)
+    secrets = (*kafka_secrets(source, "source", SOURCE_FOLDER), *kafka_secrets(target, "target", TARGET_FOLDER))
+
+    def application(digest: str) -> Body:
+        arguments = ("--request", f"{REQUEST_FOLDER}/{FILE}", "--summary", SUMMARY_FILE, "--digest", digest)
+        program = Program(MAIN_FILE, arguments)
+        return build_application(case.run_key(number), program, spark, *secrets, restart_policy=RESTARTS)
+
+    alike = json.dumps(
+        [{**body, "run": 0}, {**application(""), "driver": None}, _driver(application(""))], sort_keys=True
+    )
+    return Run(
+        sha256(alike.encode()).hexdigest(),
+        request,
+        application(digest_of(request) or ""),
+        spark.service_account_name,
+        tuple(dict.fromkeys((*own_secrets(case.declared), *own_secrets(mirror)))),
+    )
+
+
+def _driver(spec: Body) -> Body:
+    """The driver without the name of its request, which has the run's number."""
+    driver: Body = json.loads(json.dumps(spec["driver"]))
+    volumes = driver["template"]["spec"]["volumes"]
+    driver["template"]["spec"]["volumes"] = [each for each in volumes if each["name"] != "request"]
+    return driver
+
+
+def _begin(case: Case, number: int, wanted: Run) -> SubscriptionDecision:
+    """The run before goes first, and only then there is another."""
+    application = case.observed.application
+    if application is not None and application.controller_uid == case.uid:
+        verdict = case.goes_on(JobReason.SUBMITTING, f"what is copied, or how, is another: {application.key.name} goes")
+        return case.stays(verdict, RemoveApplication(application))
+    meant = SubscriptionRun(number=number, digest=wanted.digest)
+    return case.becomes(case.goes_on(JobReason.SUBMITTING, f"run {number} begins"), run=meant)
+
+
+def _taken(case: Case, number: int) -> SubscriptionDecision | None:
+    """A ConfigMap or an application of the run's name that somebody else made is left alone."""
+    request, application = case.observed.request, case.observed.application
+    kind = "ConfigMap" if request is not None and request.controller_uid != case.uid else None
+    kind = "SparkApplication" if application is not None and application.controller_uid != case.uid else kind
+    if kind is None:
+        return None
+    message = f"{kind} {case.run_key(number).name} exists and was not made by this subscription: delete it"
+    return case.stays(Verdict(Outlook.STALLED, Reason.NAME_TAKEN, message))
+
+
+def _freeze(case: Case, number: int, wanted: Run) -> SubscriptionDecision:
+    kept = frozen_request(case.run_key(number), wanted.request)
+    if isinstance(kept, str):
+        return case.stays(Verdict(Outlook.STALLED, Reason.TOO_MANY, kept))
+    topics = len(active(case))
+    verdict = case.goes_on(JobReason.SUBMITTING, f"it writes down what is to be copied of {topics} topics")
+    return case.stays(verdict, FreezeRequest(kept, topics))
+
+
+def _submit(case: Case, number: int, wanted: Run) -> SubscriptionDecision:
+    """Only while all that it reads is held: later a log that is cut is its own to notice."""
+    granted = {} if case.own_hold is None else case.own_hold.status.granted
+    lacking = [row.name for row in active(case) if row.name not in granted]
+    key = case.run_key(number)
+    if lacking:
+        return case.stays(case.goes_on(JobReason.HOLDING, f"{lacking[0]} is not held"))
+    verdict = case.goes_on(JobReason.SUBMITTING, f"it makes SparkApplication {key.name}")
+    return case.stays(verdict, Submit(key, wanted.spec, wanted.service_account, wanted.secrets))
+
+
+def hear(case: Case) -> SubscriptionDecision | None:
+    """Which topics stop, by the last word of an application; None: it says of none.
+
+    Whose request is not known any more counts for nothing: what stops a topic is found again by the next one.
+    """
+    application, found = _own_over(case), _last_word(case)
+    if application is None or not isinstance(found, Summary) or found.outcome is not End.STOPPED:
+        return None
+    rows = with_stops(case.status.topics, found.stopped)
+    if rows != case.status.topics:
+        return case.becomes(Verdict(Outlook.STALLED, Reason.TOPICS_STOPPED, found.message), topics=rows)
+    verdict = case.goes_on(JobReason.SUBMITTING, f"{application.key.name} has ended, and is made anew")
+    return case.stays(verdict, RemoveApplication(application))
+
+
+def again(case: Case) -> SubscriptionDecision | None:
+    """An application that is over and could do nothing begins anew, after a while; None: it is not over."""
+    application, found = _own_over(case), _last_word(case)
+    if application is None:
+        return None
+    if isinstance(found, Summary):
+        message = found.message or "the driver refused the request"
+        verdict = Verdict(Outlook.STALLED, Reason.REFUSED, message, JOB_POLL_SECONDS)
+    else:
+        message = f"{application.key.name} is over: {found or why_over(application)}"
+        verdict = case.goes_on(Reason.RESTARTING, message)
+    is_due = case.now >= application.created_at + SUBSCRIPTION_TRIES_AGAIN
+    return case.stays(verdict, RemoveApplication(application)) if is_due else case.stays(verdict)
+
+
+def _own_over(case: Case) -> SparkApplication | None:
+    application = case.observed.application
+    is_own = application is not None and application.controller_uid == case.uid
+    return application if application is not None and is_own and application.is_over else None
+
+
+def _last_word(case: Case) -> Summary | str | None:
+    """The summary of its driver, or why none counts; None: there is no driver that ended."""
+    driver, request = case.observed.driver, case.observed.request
+    digest = None if request is None else digest_of(request.binary_data.get(FILE, b""))
+    if not isinstance(driver, Ended):
+        return None
+    return "its request is gone" if digest is None else read_end(driver.message, digest)
+
+
+def follow(case: Case) -> Verdict | None:
+    """Why what is meant does not run; None: it does."""
+    application = case.observed.application
+    if application is None:
+        return case.goes_on(JobReason.SUBMITTING, "nothing copies yet")
+    found = progress(application, case.observed.driver, case.now)
+    return None if found.reason == JobReason.RUNNING and application.state == "RUNNING" else found

@@ -1,0 +1,101 @@
+"""The topics of the target: made where there are none, guarded as WAL topics are, and their ids recorded.
+
+Whatever is empty when its id is recorded becomes ours; only then the application may write to it. What has records then
+is somebody else's, whoever made it.
+"""
+
+from __future__ import annotations
+
+from seawall.api.v1alpha1.hold import WALHoldSpec
+from seawall.api.v1alpha1.subscription import MirroredTopic
+from seawall.domain.kafka import MIN_ISR, ConfigChange, NewTopic
+from seawall.domain.subscription.actions import GuardTargets, MakeTargets
+from seawall.domain.subscription.case import Case, SubscriptionDecision
+from seawall.domain.subscription.holding import edges
+from seawall.domain.subscription.logs import LogsNow, begin
+from seawall.domain.subscription.reasons import Reason
+from seawall.domain.text import listed
+from seawall.domain.topics.pool import desired_configs, is_same_value
+
+AS_THEY_ARE = {
+    "message.timestamp.type": "CreateTime",
+    "message.timestamp.before.max.ms": str(2**63 - 1),
+    "message.timestamp.after.max.ms": str(2**63 - 1),
+}
+"""Records keep the timestamps that they have in the source; what fills gaps has none."""
+
+
+def prepare(case: Case, source: LogsNow, target: LogsNow) -> SubscriptionDecision | None:
+    """Makes and guards topics, and records which logs are meant; None: all that is held has begun."""
+    guards = _drift(case, target)
+    if guards:
+        verdict = case.goes_on(Reason.MAKING_TOPICS, f"it sets configs of {listed([each.topic for each in guards])}")
+        return case.stays(verdict, GuardTargets(guards))
+    new = _held_from(case)
+    missing = [name for name in new if target.is_absent(name)]
+    if missing:
+        return _make(case, missing, target)
+    found = [begin(name, start, source, target) for name, start in new.items()]
+    begun = tuple(row for row in found if row is not None)
+    if begun:
+        verdict = case.goes_on(Reason.MAKING_TOPICS, f"{listed([row.name for row in begun])} begin")
+        others = tuple(row for row in case.status.topics if row.name not in new)
+        return case.becomes(verdict, topics=(*others, *begun), target_cluster_id=target.cluster_id)
+    return None
+
+
+def _held_from(case: Case) -> dict[str, int]:
+    """Of topics that were never copied the first offset: where the log can be held from, and is."""
+    granted = {} if case.own_hold is None else case.own_hold.status.granted
+    return {name: start for name, start in edges(case).items() if name not in case.rows and granted.get(name) == start}
+
+
+def _make(case: Case, missing: list[str], target: LogsNow) -> SubscriptionDecision:
+    factor = case.spec.sink.mirror.replication_factor
+    if target.online < factor:
+        message = f"the target has {target.online} brokers online, and {listed(missing)} are to have {factor} replicas"
+        return case.stays(case.goes_on(Reason.TOO_FEW_BROKERS, message))
+    topics = tuple(NewTopic(name, factor, _configs(case, factor)) for name in missing)
+    return case.stays(case.goes_on(Reason.MAKING_TOPICS, f"it makes {listed(missing)}"), MakeTargets(topics))
+
+
+def _configs(case: Case, replication_factor: int) -> dict[str, str]:
+    """As those of the source's topics, but for what the sink says."""
+    sink = case.spec.sink.mirror
+    wanted = {"replication_factor": sink.replication_factor, "min_in_sync_replicas": sink.min_in_sync_replicas}
+    return desired_configs(case.kafka.topics.model_copy(update=wanted), replication_factor) | AS_THEY_ARE
+
+
+def _drift(case: Case, target: LogsNow) -> tuple[ConfigChange, ...]:
+    """Of topics that are ours, or are empty and about to be; of which the configs were asked for."""
+    changes = (_change(case, name, target) for name in case.selected if name in target.configs)
+    return tuple(change for change in changes if change is not None and change.is_needed())
+
+
+def _change(case: Case, name: str, target: LogsNow) -> ConfigChange | None:
+    row, ends = case.rows.get(name), target.ends(name)
+    is_ours = row is not None and row.target_id == target.topic_id(name)
+    is_new = row is None and _is_held(case, name) and ends is not None and ends.high_watermark == 0
+    replicas = target.replicas(name)
+    if not (is_ours or is_new) or not replicas:
+        return None
+    now, wanted = target.configs[name], _configs(case, replicas)
+    differs = {key: value for key, value in wanted.items() if not is_same_value(now.get(key, ""), value)}
+    if _is_enough(now.get(MIN_ISR), wanted.get(MIN_ISR)):
+        differs.pop(MIN_ISR, None)
+    return ConfigChange(name, set=differs)
+
+
+def _is_enough(now: str | None, wanted: str | None) -> bool:
+    """More replicas in sync than asked for are somebody's wish, and safe."""
+    return now is not None and wanted is not None and now.isdigit() and int(now) >= int(wanted)
+
+
+def _is_held(case: Case, name: str) -> bool:
+    hold = case.observed.hold
+    return hold is not None and isinstance(hold.spec, WALHoldSpec) and name in hold.spec.topics
+
+
+def active(case: Case) -> tuple[MirroredTopic, ...]:
+    """The topics that are copied, as the request names them."""
+    return tuple(row for row in case.rows.values() if row.stopped is None)

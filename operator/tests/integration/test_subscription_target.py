@@ -1,0 +1,129 @@
+"""A subscription whose target is a real Kafka: its topics, its producer, the hold that follows it, and its promotion.
+
+The source, the API server and Spark are those of the stories; the job writes to the target as the real one does: on
+condition, by a producer's sequence.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import pytest
+
+from seawall.adapters.kafka.admin import ConfluentKafkaAdmin
+from seawall.adapters.kafka.clusters import ConfluentKafkaClusters
+from seawall.adapters.kafka.logs import ConfluentKafkaLogs
+from seawall.adapters.kafka.reassigner import RawReassigner
+from seawall.api.meta import Key
+from seawall.api.v1alpha1.hold import WALHold
+from seawall.api.v1alpha1.subscription import SubscriptionState
+from seawall.domain.errors import Refused
+from seawall.domain.kafka import KafkaConnection
+from seawall.domain.kafka_log import LogOffsets, Nulls, ProducerId, ProducerState
+from seawall_e2e.loopback import KafkaProcesses
+from tests.fakes.kafka import FakeKafka, FakeKafkaClusters
+from tests.fakes.kafka_logs import FakeKafkaLogs
+from tests.fakes.kafka_reassigner import FakeReassigner
+from tests.worlds.purge_world import TOPICS
+from tests.worlds.subscription_world import DECLARED, DR, SubscriptionWorld
+
+pytestmark = [pytest.mark.integration, pytest.mark.xdist_group("kafka")]
+
+
+@dataclass
+class BothKafkas:
+    """The port KafkaClusters: the source in memory, the target of real brokers."""
+
+    source: FakeKafka
+    real: ConfluentKafkaClusters
+
+    def __post_init__(self) -> None:
+        self.fake = FakeKafkaClusters({"kafka:9092": self.source})
+
+    def of(self, connection: KafkaConnection) -> FakeKafkaClusters | ConfluentKafkaClusters:
+        """Whose addresses they are."""
+        return self.fake if connection.bootstrap_servers == ("kafka:9092",) else self.real
+
+    def connect(self, key: Key, connection: KafkaConnection) -> FakeKafka | ConfluentKafkaAdmin:
+        return self.of(connection).connect(key, connection)
+
+    def logs(self, key: Key, connection: KafkaConnection) -> FakeKafkaLogs | ConfluentKafkaLogs:
+        return self.of(connection).logs(key, connection)
+
+    def reassigner(self, key: Key, connection: KafkaConnection) -> FakeReassigner | RawReassigner:
+        return self.of(connection).reassigner(key, connection)
+
+    def forget(self, key: Key) -> None:
+        self.real.forget(key)
+
+
+@dataclass
+class WorldWithBrokers(SubscriptionWorld):
+    """The same world with a target of real brokers."""
+
+    servers: tuple[str, ...] = ()
+    real: ConfluentKafkaClusters = field(default_factory=ConfluentKafkaClusters)
+
+    def __post_init__(self) -> None:
+        mirrors = [{"name": "dr", "kafka": {"bootstrapServers": list(self.servers)}}]
+        self.declared = {**DECLARED, "mirrors": mirrors}
+        self.there = self.real.logs(Key("test", "job"), KafkaConnection(self.servers))
+        super().__post_init__()
+
+    def both_kafkas(self) -> Any:
+        return BothKafkas(self.kafka, self.real)
+
+    def ends(self) -> dict[str, int]:
+        """Where the topics of the target end."""
+        found = self.there.describe_offsets(TOPICS)
+        return {name: ends.high_watermark for name, ends in found.items() if isinstance(ends, LogOffsets)}
+
+    def copy(self, topic: Mapping[str, Any], producer: Mapping[str, int]) -> dict[str, Any] | None:
+        """All that the source has, at its offsets, by the condition that the broker judges."""
+        end = self.ends()[topic["name"]]
+        count = self.kafka.topics[topic["name"]].log.end - end
+        if count > 0:
+            as_producer = ProducerId(producer["id"], producer["epoch"])
+            self.there.append_nulls(Nulls(topic["name"], topic["targetTopicId"], as_producer, end, count))
+        return None
+
+    def wrong_with_hold(self) -> str | None:
+        hold, ends = self.kube.get(WALHold, DR), self.ends()
+        granted = {} if hold is None else hold.status.granted
+        wrong = [name for name, held in granted.items() if isinstance(held, int) and held > ends.get(name, 0)]
+        return f"{wrong[0]} is held beyond what the target has" if wrong else None
+
+    def is_followed(self) -> bool:
+        """Whether the target has all, and the hold knows it."""
+        hold = self.kube.get(WALHold, DR)
+        source = {name: topic.log.end for name, topic in self.kafka.topics.items()}
+        return hold is not None and hold.status.granted == source == self.ends()
+
+
+def test_a_real_kafka_gets_the_topics_is_followed_by_the_hold_and_is_promoted(kafka: KafkaProcesses) -> None:
+    world = WorldWithBrokers(servers=kafka.bootstrap_servers)
+    world.subscribe(sink={"mirror": {"target": "dr", "replicationFactor": 1, "minInSyncReplicas": 1}})
+    world.live(world.is_followed)
+    world.write("wal_0", 30)
+    found = world.live(world.is_followed)
+    (request,) = world.requests()
+    producer = found.status.producer
+    assert producer is not None
+    configs = ConfluentKafkaAdmin(KafkaConnection(kafka.bootstrap_servers)).describe_configs(TOPICS)
+    assert {each["retention.ms"] for each in configs.values()} == {"-1"}
+    assert {each["message.timestamp.type"] for each in configs.values()} == {"CreateTime"}
+    assert world.there.describe_producer(["wal_0"], producer.id) == {"wal_0": ProducerState(0, 69)}
+
+    world.subscribe(suspend=True)
+    world.live(lambda: not world.spark.applications)
+    world.write("wal_0", 9)
+    world.subscribe(promote="Failover")
+    found = world.live(lambda: world.subscription().status.state is SubscriptionState.PROMOTED)
+    assert world.ends() == {"wal_0": 79, "wal_1": 41, "wal_2": 41}
+    assert found.status.promotion is not None
+    assert found.status.promotion.lost_entries == 9
+    world.write("wal_0", 20)
+    with pytest.raises(Refused, match="epoch"):
+        world.copy(request["topics"][0], request["producer"])
