@@ -18,7 +18,7 @@ from seawall.adapters.kafka.logs import ConfluentKafkaLogs
 from seawall.adapters.kafka.reassigner import RawReassigner
 from seawall.api.meta import Key
 from seawall.api.v1alpha1.hold import WALHold
-from seawall.api.v1alpha1.subscription import SubscriptionState
+from seawall.api.v1alpha1.subscription_status import SubscriptionState
 from seawall.domain.errors import Refused
 from seawall.domain.kafka import KafkaConnection
 from seawall.domain.kafka_log import LogOffsets, Nulls, ProducerId, ProducerState

@@ -19,7 +19,7 @@ from seawall.api.v1alpha1.kinds import KINDS
 from seawall.api.v1alpha1.purge import Stage
 from seawall.api.v1alpha1.rollout import RollStage
 from seawall.api.v1alpha1.spark_job import Outcome as Verdict
-from seawall.api.v1alpha1.subscription import SubscriptionState
+from seawall.api.v1alpha1.subscription_status import SubscriptionState
 from seawall.domain.rollout.health import RESTARTING, SERVING
 from seawall.domain.topics.pool import TopicState
 from seawall.handlers.metrics.telemetry import Telemetry

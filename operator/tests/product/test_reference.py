@@ -15,7 +15,7 @@ import seawall.domain
 from seawall.api.meta import GROUP, VERSION
 from seawall.api.v1alpha1.hold import HoldState
 from seawall.api.v1alpha1.reassignment import ReassignmentStage
-from seawall.api.v1alpha1.subscription import StopReason
+from seawall.api.v1alpha1.subscription_status import StopReason
 from seawall.crdgen.markdown import PageError, markdown
 from seawall.crdgen.names import PublishedMetric, metadata_names, names_in, published_metrics
 from seawall.crdgen.reference import reference

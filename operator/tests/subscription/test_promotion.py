@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from seawall.api.v1alpha1.subscription import PromotedTopic, PromotionStatus, SubscriptionState, WALSubscription
+from seawall.api.v1alpha1.subscription import WALSubscription
+from seawall.api.v1alpha1.subscription_status import PromotedTopic, PromotionStatus, SubscriptionState
 from seawall.domain.kafka import NoKafka, Unreachable
 from seawall.domain.subscription.promotion import MARGIN
 from tests.support.deaths import die_at_every_call

@@ -7,7 +7,8 @@ from typing import Any
 
 from seawall.api.meta import ConditionType, Key
 from seawall.api.v1alpha1.hold import HoldState, WALHold
-from seawall.api.v1alpha1.subscription import StopReason, SubscriptionState, WALSubscription
+from seawall.api.v1alpha1.subscription import WALSubscription
+from seawall.api.v1alpha1.subscription_status import StopReason, SubscriptionState
 from seawall.domain.conditions import find_condition
 from seawall.domain.kafka import NoKafka, Unreachable
 from seawall.domain.ledger.ledger import plan
@@ -123,6 +124,20 @@ def test_a_dead_target_is_at_risk_then_lost_and_resync_brings_it_back() -> None:
     world.subscribe(resync="deleted the topic")
     found = world.live(world.is_even)
     assert [row.start for row in sorted(found.status.topics, key=lambda row: row.name)] == [120, 0, 0]
+
+
+def test_a_stopped_topic_uses_up_the_budget_and_the_others_go_on_without_it() -> None:
+    world = SubscriptionWorld()
+    world.subscribe(lagBudget={"maxBytes": 16000})
+    world.live(world.is_even)
+    world.diverged = {"wal_0"}
+    world.live(lambda: world.runs(2))
+    world.write("wal_0", 200)
+    world.live(lambda: "wal_0" not in granted(world) if world.kube.get(WALHold, DR) else False)
+    world.write("wal_1", 30)
+    found = world.live(lambda: granted(world) == {"wal_1": 70, "wal_2": 40})
+    assert found.status.state is SubscriptionState.STOPPED
+    assert world.target.topics["wal_1"].log.end == 70
 
 
 def test_age_is_a_budget_too() -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from seawall.api.v1alpha1.kafka_access import ExternalKafka
-from seawall.api.v1alpha1.subscription import MirroredTopic, Producer, StopReason
+from seawall.api.v1alpha1.subscription_status import MirroredTopic, Producer, StopReason
 from seawall.domain.spark_job.request import Subject, kafka_of, paths_in
 from seawall.domain.subscription.contract import (
     SOURCE_FOLDER,

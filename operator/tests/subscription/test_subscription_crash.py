@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from seawall.api.v1alpha1.hold import WALHold
-from seawall.api.v1alpha1.subscription import SubscriptionState
+from seawall.api.v1alpha1.subscription_status import SubscriptionState
 from seawall.domain.spark_job.application import Ended
 from tests.support.deaths import die_at_every_call
 from tests.worlds.purge_world import Guard

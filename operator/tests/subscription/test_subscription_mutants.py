@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from seawall.controllers import subscription
 from seawall.controllers.subscription import WALSubscriptionController
 from seawall.domain.kafka_log import LogOffsets, ProducerId, ProducerState
 from seawall.domain.subscription import case, decide, holding, logs, promotion, running, targets
@@ -251,7 +252,13 @@ def any_copy(patch: Patch) -> None:
     patch.setattr(promotion, "_is_another", lambda *_: False)
 
 
+def stopped_topics_count(patch: Patch) -> None:
+    """What is kept for a topic that is stopped uses up the budget of all."""
+    patch.setattr(subscription, "bytes_kept", lambda _, found: found.status.lag_bytes or 0)
+
+
 MUTANTS: tuple[Mutant, ...] = (
+    (stopped_topics_count, stories.test_a_stopped_topic_uses_up_the_budget_and_the_others_go_on_without_it),
     (not_fenced, promotions.test_a_failover_fences_pads_and_lists_what_is_lost),
     (epoch_not_raised, promotions.test_a_failover_fences_pads_and_lists_what_is_lost),
     (not_padded, promotions.test_a_failover_fences_pads_and_lists_what_is_lost),

@@ -16,7 +16,8 @@ from typing import Any
 
 from seawall.api.meta import Key
 from seawall.api.v1alpha1.hold import WALHold
-from seawall.api.v1alpha1.subscription import SubscriptionState, WALSubscription
+from seawall.api.v1alpha1.subscription import WALSubscription
+from seawall.api.v1alpha1.subscription_status import SubscriptionState
 from seawall.controllers.hold import WALHoldController
 from seawall.controllers.subscription import WALSubscriptionController
 from seawall.domain.ledger.observation import read_shards

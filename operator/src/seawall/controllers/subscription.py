@@ -10,7 +10,8 @@ from typing import ClassVar, assert_never
 from seawall.api.meta import InvalidSpec, Key
 from seawall.api.v1alpha1.cluster import WALCluster
 from seawall.api.v1alpha1.hold import WALHold
-from seawall.api.v1alpha1.subscription import Producer, WALSubscription, WALSubscriptionStatus
+from seawall.api.v1alpha1.subscription import WALSubscription
+from seawall.api.v1alpha1.subscription_status import Producer, WALSubscriptionStatus
 from seawall.controllers.controller import Controller
 from seawall.controllers.job_secrets import require_secrets
 from seawall.domain.cluster.identity import pool_of
@@ -30,6 +31,7 @@ from seawall.domain.step import Event
 from seawall.domain.subscription.actions import AppendNulls, GuardTargets, MakeTargets, MoveHold, SubscriptionAction
 from seawall.domain.subscription.case import Case, Observed, SubscriptionDecision
 from seawall.domain.subscription.decide import case_of, decide
+from seawall.domain.subscription.holding import bytes_kept
 from seawall.domain.subscription.lag import Pending, advance, seconds_of
 from seawall.domain.subscription.logs import LogsNow, Position
 from seawall.domain.times import SUBSCRIPTION_CONFIGS_MS
@@ -168,9 +170,9 @@ class WALSubscriptionController(Controller[WALSubscription, Observed, WALSubscri
         return Producer(id=found.id, epoch=found.epoch)
 
     def _is_over_budget(self, case: Case, cluster: WALCluster, hold: WALHold, positions: dict[str, Position]) -> bool:
-        """Whether more was kept than the budget allows, by the numbers with which the hold ended."""
-        budget, used = case.spec.lag_budget, hold.status.lag_bytes
-        if budget.max_bytes is not None and used is not None and used >= budget.max_bytes:
+        """Whether more was kept for topics that go on than the budget allows, by the numbers with which it ended."""
+        budget = case.spec.lag_budget
+        if budget.max_bytes is not None and bytes_kept(case, hold) >= budget.max_bytes:
             return True
         if budget.max_age is None or not positions:
             return False

@@ -11,7 +11,7 @@ from seawall.api.v1alpha1.backup import WALBackupStatus
 from seawall.api.v1alpha1.purge import WALPurgeStatus
 from seawall.api.v1alpha1.reassignment import ReassignmentStatus
 from seawall.api.v1alpha1.rollout import RollStage
-from seawall.api.v1alpha1.subscription import WALSubscriptionStatus
+from seawall.api.v1alpha1.subscription_status import WALSubscriptionStatus
 from seawall.api.v1alpha1.verification import WALVerificationStatus
 from seawall.domain.brokers.view import BrokersFound
 from seawall.domain.ledger.numbers import LedgerNumbers

@@ -11,13 +11,8 @@ from seawall.api.meta import Key
 from seawall.api.v1alpha1.cluster import WALCluster, WALClusterSpec
 from seawall.api.v1alpha1.hold import HoldState, WALHold
 from seawall.api.v1alpha1.mirror_target import MirrorTarget, SubscriptionSpec
-from seawall.api.v1alpha1.subscription import (
-    MirroredTopic,
-    Producer,
-    WALSubscription,
-    WALSubscriptionSpec,
-    WALSubscriptionStatus,
-)
+from seawall.api.v1alpha1.subscription import WALSubscription, WALSubscriptionSpec
+from seawall.api.v1alpha1.subscription_status import MirroredTopic, Producer, WALSubscriptionStatus
 from seawall.domain.conditions import Outlook, Verdict
 from seawall.domain.decision import Decision
 from seawall.domain.kafka_log import ProducerState, TopicFailure

@@ -9,7 +9,7 @@ from typing import Annotated, Literal
 from pydantic import Field, ValidationError
 
 from seawall.api.meta import StatusModel
-from seawall.api.v1alpha1.subscription import MirroredTopic, Producer, StopReason
+from seawall.api.v1alpha1.subscription_status import MirroredTopic, Producer, StopReason
 from seawall.domain.spark_job.request import Subject
 
 VERSION = 1

@@ -24,12 +24,8 @@ from dataclasses import replace
 
 from seawall.api.meta import ConditionType, InvalidSpec
 from seawall.api.v1alpha1.cluster import WALCluster, WALClusterSpec
-from seawall.api.v1alpha1.subscription import (
-    SubscriptionState,
-    WALSubscription,
-    WALSubscriptionSpec,
-    WALSubscriptionStatus,
-)
+from seawall.api.v1alpha1.subscription import WALSubscription, WALSubscriptionSpec
+from seawall.api.v1alpha1.subscription_status import SubscriptionState, WALSubscriptionStatus
 from seawall.api.v1alpha1.verification_template import MAX_TOPICS
 from seawall.domain.conditions import ConditionBuilder, Outlook, Verdict, find_condition
 from seawall.domain.decision import Decision, Failure, Published, silent

@@ -15,7 +15,7 @@ from datetime import datetime, timedelta
 
 from seawall.api.meta import ConditionType
 from seawall.api.v1alpha1.hold import WALHold, WALHoldSpec
-from seawall.api.v1alpha1.subscription import SubscriptionState
+from seawall.api.v1alpha1.subscription_status import SubscriptionState
 from seawall.domain.conditions import Outlook, Verdict, find_condition
 from seawall.domain.ledger.observation import Observation
 from seawall.domain.spark_job.actions import PlaceHold, ReleaseHold
@@ -24,7 +24,7 @@ from seawall.domain.spark_job.reasons import JobReason
 from seawall.domain.spark_job.selection import Topics
 from seawall.domain.subscription.actions import MoveHold
 from seawall.domain.subscription.case import Case, SubscriptionDecision, is_at_risk
-from seawall.domain.subscription.logs import Position
+from seawall.domain.subscription.logs import Halt, Position
 from seawall.domain.subscription.reasons import Reason
 from seawall.domain.times import SUBSCRIPTION_HOLD_TTL, SUBSCRIPTION_MOVES_HOLD, SUBSCRIPTION_RENEWS_HOLD
 
@@ -49,6 +49,15 @@ def _after_its_end(case: Case, found: WALHold) -> SubscriptionDecision:
         return case.becomes(lost_verdict(found), state=SubscriptionState.LOST)
     message = f"WALHold {found.metadata.name} is {found.status.state} and is placed anew: {_sentence(found)}"
     return case.stays(case.goes_on(JobReason.HOLDING, message), ReleaseHold(found))
+
+
+def bytes_kept(case: Case, found: WALHold) -> int:
+    """What it kept when it was last measured; without the share of topics that are stopped, of which no more comes."""
+    used, entries = found.status.lag_bytes or 0, found.status.lag_entries or 0
+    if not any(isinstance(each, Halt) for each in case.standings.values()):
+        return used
+    behind = sum(each.behind for each in case.standings.values() if isinstance(each, Position))
+    return used * min(behind, entries) // entries if entries else 0
 
 
 def lost_verdict(found: WALHold | None) -> Verdict:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from seawall.api.v1alpha1.subscription import MirroredTopic, StopReason
+from seawall.api.v1alpha1.subscription_status import MirroredTopic, StopReason
 from seawall.domain.kafka import Configs
 from seawall.domain.kafka_log import DescribedTopic, LogOffsets, TopicFailure, TopicTrouble
 

@@ -16,11 +16,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from seawall.api.v1alpha1.subscription import (
+from seawall.api.v1alpha1.subscription import Promotion
+from seawall.api.v1alpha1.subscription_status import (
     MAX_REGIONS,
     Producer,
     PromotedTopic,
-    Promotion,
     PromotionStatus,
     SubscriptionState,
 )

@@ -9,13 +9,13 @@ from dataclasses import dataclass
 
 from seawall.api.meta import Condition, ConditionType
 from seawall.api.v1alpha1.hold import WALHold
-from seawall.api.v1alpha1.subscription import (
+from seawall.api.v1alpha1.subscription import WALSubscription
+from seawall.api.v1alpha1.subscription_status import (
     MAX_WORST,
     Lag,
     LaggingTopic,
     SubscriptionState,
     SubscriptionTopicCounts,
-    WALSubscription,
     WALSubscriptionStatus,
 )
 from seawall.domain.conditions import (

@@ -10,7 +10,7 @@ import json
 from dataclasses import dataclass
 from hashlib import sha256
 
-from seawall.api.v1alpha1.subscription import Producer, SubscriptionRun
+from seawall.api.v1alpha1.subscription_status import Producer, SubscriptionRun
 from seawall.domain.cluster.identity import pinned_id
 from seawall.domain.conditions import Outlook, Verdict
 from seawall.domain.spark_job.actions import FreezeRequest, RemoveApplication, Submit

@@ -5,7 +5,7 @@ from __future__ import annotations
 from prometheus_client import CollectorRegistry, Gauge
 
 from seawall.api.meta import Key
-from seawall.api.v1alpha1.subscription import SubscriptionState, WALSubscriptionStatus
+from seawall.api.v1alpha1.subscription_status import SubscriptionState, WALSubscriptionStatus
 from seawall.handlers.metrics.object_labels import OBJECT, labels_of
 
 
