@@ -38,3 +38,5 @@ SQL_OTHERS_SECONDS = 0.5
 SQL_WRITE_SECONDS = 1.0
 """Of one statement, and of silence between two, while we hold that table against writers: a Seawall that freezes there
 (SIGSTOP, a lost node) must let go well within the metasrv's 5 s, of which 2 s may pass before it renews."""
+NO_TRANSACTION_MS = 60_000
+"""The timeout of transactions, of which there are none; Kafka wants one all the same."""
