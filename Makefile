@@ -107,6 +107,7 @@ tools: ## Build or find the binaries of the cluster and of the Spark Operator, a
 	@$(PLATFORM)/store.sh >/dev/null
 	@$(PLATFORM)/promtool.sh >/dev/null
 	@$(PLATFORM)/postgresql.sh >/dev/null
+	@$(PLATFORM)/mysql.sh >/dev/null
 	@$(PLATFORM)/strimzi/crds.sh >/dev/null
 
 cluster: ## Start the local Kubernetes (kind when Docker answers) with Kafka on it

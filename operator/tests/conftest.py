@@ -7,6 +7,7 @@ import pytest
 
 from seawall_e2e.loopback import ApiServer, KafkaProcesses
 from seawall_e2e.loopback.etcd import EtcdProcess
+from seawall_e2e.loopback.mysql import MysqlProcess
 from seawall_e2e.loopback.postgresql import PostgresProcess
 from seawall_e2e.loopback.refdb import RefDbProcesses
 
@@ -65,6 +66,20 @@ def postgresql(beds: str) -> Iterator[PostgresProcess]:
 def secure_postgresql(beds: str) -> Iterator[PostgresProcess]:
     """One with TLS that wants client certificates."""
     with PostgresProcess(secure=True) as process:
+        yield process
+
+
+@pytest.fixture(scope="session")
+def mysql(beds: str) -> Iterator[MysqlProcess]:
+    """A MySQL to which nobody must come by TLS. Tests share it: their prefixes are their own."""
+    with MysqlProcess() as process:
+        yield process
+
+
+@pytest.fixture(scope="session")
+def secure_mysql(beds: str) -> Iterator[MysqlProcess]:
+    """One with TLS that wants client certificates."""
+    with MysqlProcess(secure=True) as process:
         yield process
 
 

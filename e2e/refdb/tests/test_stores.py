@@ -1,4 +1,4 @@
-"""Both metadata stores do the same."""
+"""All metadata stores do the same."""
 
 from __future__ import annotations
 
@@ -10,9 +10,11 @@ import pytest
 
 from refdb.errors import Unavailable
 from refdb.meta.etcd import Etcd
+from refdb.meta.mysql import Mysql
 from refdb.meta.postgresql import Postgresql
 from refdb.meta.store import KeyValue, Store
 from seawall_e2e.loopback.etcd import EtcdProcess
+from seawall_e2e.loopback.mysql import MysqlProcess
 from seawall_e2e.loopback.postgresql import PostgresProcess
 
 
@@ -22,16 +24,29 @@ def postgresql() -> Iterator[PostgresProcess]:
         yield process
 
 
+@pytest.fixture(scope="module")
+def mysql() -> Iterator[MysqlProcess]:
+    with MysqlProcess() as process:
+        yield process
+
+
 @pytest.fixture(
     params=[
         pytest.param("etcd", marks=pytest.mark.integration),
         pytest.param("postgresql", marks=pytest.mark.integration),
+        pytest.param("mysql", marks=pytest.mark.integration),
     ]
 )
 def store(request: pytest.FixtureRequest) -> Store:
-    server: EtcdProcess | PostgresProcess = request.getfixturevalue(request.param)
+    server: EtcdProcess | PostgresProcess | MysqlProcess = request.getfixturevalue(request.param)
     prefix = f"{uuid.uuid4().hex}/"
-    return Etcd(server.url, prefix) if isinstance(server, EtcdProcess) else Postgresql(server.url, prefix)
+    match server:
+        case EtcdProcess():
+            return Etcd(server.url, prefix)
+        case PostgresProcess():
+            return Postgresql(server.url, prefix)
+        case MysqlProcess():
+            return Mysql(server.url, prefix)
 
 
 def test_a_key_is_what_was_written_until_it_is_removed(store: Store) -> None:
@@ -76,8 +91,12 @@ def test_of_many_at_once_one_wins(store: Store) -> None:
 
 @pytest.mark.parametrize(
     "silent",
-    [Etcd("http://127.0.0.1:1"), Postgresql("postgresql://postgres@127.0.0.1:1/metadata")],
-    ids=["etcd", "postgresql"],
+    [
+        Etcd("http://127.0.0.1:1"),
+        Postgresql("postgresql://postgres@127.0.0.1:1/metadata"),
+        Mysql("mysql://root@127.0.0.1:1/metadata"),
+    ],
+    ids=["etcd", "postgresql", "mysql"],
 )
 def test_silence_is_told(silent: Store) -> None:
     with pytest.raises(Unavailable, match="does not answer"):

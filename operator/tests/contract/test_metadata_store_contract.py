@@ -1,4 +1,4 @@
-"""What every MetadataStore does: the fake, and the adapter on a real etcd and PostgreSQL, with and without TLS."""
+"""What every MetadataStore does: the fake, and the adapter on real etcd, PostgreSQL and MySQL, with and without TLS."""
 
 from __future__ import annotations
 
@@ -12,10 +12,12 @@ import pytest
 
 from seawall.adapters.greptimedb.etcd import Etcd
 from seawall.adapters.greptimedb.metadata import GreptimeMetadata
+from seawall.adapters.greptimedb.mysql import MySQL
 from seawall.adapters.greptimedb.postgresql import PostgreSQL
 from seawall.domain.dataplane.connection import (
     ClientTLS,
     EtcdConnection,
+    MySQLConnection,
     NotReached,
     PartUnavailable,
     PostgresConnection,
@@ -33,7 +35,9 @@ from seawall.domain.dataplane.metadata import (
 )
 from seawall.ports import MetadataStore
 from seawall_e2e.loopback.etcd import EtcdProcess
+from seawall_e2e.loopback.mysql import MysqlProcess
 from seawall_e2e.loopback.postgresql import PostgresProcess
+from seawall_e2e.loopback.sql_server import SqlServer
 from tests.fakes.dataplane import FakeMetadataStore
 
 REGION = 4398046511105  # table 1024, number 1
@@ -54,7 +58,7 @@ class Database(Protocol):
 class GreptimeKeys:
     """A database that keeps its metadata in GreptimeDB's forms."""
 
-    def __init__(self, server: EtcdProcess | PostgresProcess, prefix: str) -> None:
+    def __init__(self, server: EtcdProcess | SqlServer, prefix: str) -> None:
         self._server, self._prefix = server, prefix
 
     def put_topic(self, topic: str, pruned_entry_id: int | None) -> None:
@@ -95,8 +99,9 @@ class GreptimeKeys:
 class World:
     """A store, the database that writes into it, and a topic that no other test has."""
 
-    def __init__(self, store: MetadataStore, database: Database) -> None:
-        self.store, self.database = store, database
+    def __init__(self, store: MetadataStore, database: Database, *, numbers_writes: bool = True) -> None:
+        """Where writes have no numbers, all that a view finds first has that of the view."""
+        self.store, self.database, self.numbers_writes = store, database, numbers_writes
         assert store.claim("wal", OWNER, store.head().claims.get("wal"))
         self.topic = f"wal_{uuid.uuid4().hex[:8]}"
 
@@ -122,6 +127,8 @@ class World:
         pytest.param("secure etcd", marks=pytest.mark.integration),
         pytest.param("postgresql", marks=pytest.mark.integration),
         pytest.param("secure postgresql", marks=pytest.mark.integration),
+        pytest.param("mysql", marks=pytest.mark.integration),
+        pytest.param("secure mysql", marks=pytest.mark.integration),
     ]
 )
 def world(request: pytest.FixtureRequest) -> World:
@@ -134,11 +141,16 @@ def world(request: pytest.FixtureRequest) -> World:
         return World(
             GreptimeMetadata(PostgreSQL(connection), markers_at_once=3), GreptimeKeys(server, connection.prefix)
         )
+    if "mysql" in request.param:
+        mysql: MysqlProcess = request.getfixturevalue(request.param.replace(" ", "_"))
+        access = replace(mysql.connection, prefix=uuid.uuid4().hex[:8])
+        keys = GreptimeKeys(mysql, access.prefix)
+        return World(GreptimeMetadata(MySQL(access), markers_at_once=3), keys, numbers_writes=False)
     secure = request.param == "secure etcd"
     etcd: EtcdProcess = request.getfixturevalue("secure_etcd" if secure else "etcd")
     prefix = f"{etcd.access.prefix if secure else ''}{uuid.uuid4().hex[:8]}"
-    access = connection_to(etcd, prefix) if secure else EtcdConnection((etcd.url,), prefix)
-    return World(GreptimeMetadata(Etcd(access, page=2), markers_at_once=3), GreptimeKeys(etcd, prefix))
+    connection_of = connection_to(etcd, prefix) if secure else EtcdConnection((etcd.url,), prefix)
+    return World(GreptimeMetadata(Etcd(connection_of, page=2), markers_at_once=3), GreptimeKeys(etcd, prefix))
 
 
 def connection_to(etcd: EtcdProcess, prefix: str) -> EtcdConnection:
@@ -166,7 +178,8 @@ def test_a_snapshot_has_what_the_database_wrote(world: World) -> None:
     assert found.routes == {REGION: Route(2, LeaderState.NORMAL, found.routes[REGION].mod_revision)}
     assert found.datanodes == {2: "datanode-2:4001"}
     assert regions_of_topics(found) == {world.topic: TopicRegions(frozenset({REGION}))}
-    assert 0 < found.topics[world.topic].mod_revision < key.mod_revision <= found.revision
+    assert 0 < found.topics[world.topic].mod_revision <= key.mod_revision <= found.revision
+    assert world.numbers_writes == (found.topics[world.topic].mod_revision < key.mod_revision)
 
 
 def test_region_ids_beyond_63_bits_survive(world: World) -> None:
@@ -320,7 +333,7 @@ def test_who_has_not_claimed_the_store_moves_no_marker(world: World) -> None:
     assert world.marker().pruned_entry_id == 0
 
 
-KEY_STORES = [pytest.param(name, marks=pytest.mark.integration) for name in ("etcd", "postgresql")]
+KEY_STORES = [pytest.param(name, marks=pytest.mark.integration) for name in ("etcd", "postgresql", "mysql")]
 
 
 def right_before_the_first_write(monkeypatch: pytest.MonkeyPatch, act: Callable[[], object]) -> None:
@@ -335,7 +348,7 @@ def right_before_the_first_write(monkeypatch: pytest.MonkeyPatch, act: Callable[
 
         return write_late
 
-    for keys in (Etcd, PostgreSQL):
+    for keys in (Etcd, PostgreSQL, MySQL):
         monkeypatch.setattr(keys, "write", late(keys.write))
 
 
@@ -371,13 +384,15 @@ def test_silence_is_told(silent_store: MetadataStore) -> None:
         silent_store.claim("wal", OWNER, None)
 
 
-@pytest.fixture(params=["fake", "no etcd", "no postgresql"])
+@pytest.fixture(params=["fake", "no etcd", "no postgresql", "no mysql"])
 def silent_store(request: pytest.FixtureRequest) -> MetadataStore:
     if request.param == "fake":
         fake = FakeMetadataStore()
         fake.is_silent = True
         return fake
+    hosts = (("127.0.0.1", 1), ("localhost", 1))
+    if request.param == "no mysql":
+        return GreptimeMetadata(MySQL(MySQLConnection(hosts, "metadata", User("nobody", ""))))
     if request.param == "no postgresql":
-        hosts = (("127.0.0.1", 1), ("localhost", 1))
         return GreptimeMetadata(PostgreSQL(PostgresConnection(hosts, "metadata", User("nobody", ""))))
     return GreptimeMetadata(Etcd(EtcdConnection(("http://127.0.0.1:1", "http://localhost:1"))))

@@ -94,13 +94,15 @@ def test_ports_a_group_of_frontends_and_an_own_prefix_count() -> None:
     assert database.metadata_store.etcd.prefix == "own/", "GreptimeDB reads its file, not what its operator would add"
 
 
-def test_what_is_declared_beside_it_counts() -> None:
-    store = {"postgresql": {"hosts": ["pg:5432"], "database": "m", "tls": {}}}
-    store["postgresql"]["auth"] = {"credentialsSecretRef": {"name": "pg"}}
+@pytest.mark.parametrize(("name", "storage"), [("postgresql", Storage.POSTGRESQL), ("mysql", Storage.MYSQL)])
+def test_what_is_declared_beside_it_counts(name: str, storage: Storage) -> None:
+    auth = {"credentialsSecretRef": {"name": "user"}}
+    store = {name: {"hosts": ["sql:5432"], "database": "m", "tls": {}, "auth": auth}}
     declared = GreptimeDB.model_validate({"clusterRef": {"name": "db"}, "version": "1.2", "metadataStore": store})
-    database = found(make_db(tag="latest", storage=Storage.POSTGRESQL), declared)
+    database = found(make_db(tag="latest", storage=storage), declared)
     assert isinstance(database, Database)
-    assert (database.version, database.metadata_store.postgresql is not None) == ("1.2", True)
+    assert database.version == "1.2"
+    assert getattr(database.metadata_store, name) is not None
 
 
 @pytest.mark.parametrize(
@@ -126,7 +128,7 @@ def test_where_there_is_none_one_sentence_says_why(absence: Absence, words: str)
         ({"meta_config": "wal ="}, "spec.meta.config is no TOML"),
         ({"frontend": None}, "it has no frontend"),
         ({"datanodes": ()}, "it has no datanodes"),
-        ({"storage": Storage.MYSQL}, "its metadata is in MySQL, which Seawall cannot read"),
+        ({"storage": Storage.MYSQL}, "its metadata is in MySQL: say in greptimedb.metadataStore"),
         ({"storage": Storage.POSTGRESQL}, "its metadata is in PostgreSQL: say in greptimedb.metadataStore"),
         ({"storage": Storage.NONE}, "it has no spec.meta.backendStorage"),
         ({"tag": "latest"}, 'the tag of its image says no version ("latest"): set greptimedb.version'),

@@ -13,6 +13,7 @@ from seawall.domain.dataplane.connection import (
     ClientTLS,
     DataPlaneConnection,
     EtcdConnection,
+    MySQLConnection,
     NoDataPlane,
     NotReached,
     PostgresConnection,
@@ -26,7 +27,7 @@ SECRETS = {
     "ca": {"ca.crt": b"CA"},
     "client": {"tls.crt": b"CERT", "tls.key": b"KEY"},
 }
-POSTGRESQL: dict[str, Any] = {
+SQL: dict[str, Any] = {
     "hosts": ["pg-0:5432", "pg-1:5433"],
     "database": "metadata",
     "auth": {"credentialsSecretRef": {"name": "user"}},
@@ -44,8 +45,11 @@ def resolved(store: Mapping[str, Any], secrets: Mapping[str, Mapping[str, bytes]
     return found.store if isinstance(found, DataPlaneConnection) else found
 
 
-def test_postgresql_is_reached_by_what_its_secrets_say() -> None:
-    assert resolved({"postgresql": POSTGRESQL}) == PostgresConnection(
+@pytest.mark.parametrize(("store", "kind"), [("postgresql", PostgresConnection), ("mysql", MySQLConnection)])
+def test_a_store_of_sql_is_reached_by_what_its_secrets_say(
+    store: str, kind: type[PostgresConnection | MySQLConnection]
+) -> None:
+    assert resolved({store: SQL}) == kind(
         hosts=(("pg-0", 5432), ("pg-1", 5433)),
         database="metadata",
         user=User("wal", "secret"),
@@ -54,34 +58,48 @@ def test_postgresql_is_reached_by_what_its_secrets_say() -> None:
 
 
 def test_schema_table_and_prefix_are_greptimedbs() -> None:
-    found = resolved({"postgresql": {**POSTGRESQL, "schemaName": "s", "tableName": "t", "prefix": "p/"}})
+    found = resolved({"postgresql": {**SQL, "schemaName": "s", "tableName": "t", "prefix": "p/"}})
     assert isinstance(found, PostgresConnection)
     assert (found.table_name, found.prefix) == ('"s"."t"', "p/")
+    other = resolved({"mysql": {**SQL, "tableName": "t", "prefix": "p/"}})
+    assert isinstance(other, MySQLConnection)
+    assert (other.table_name, other.prefix) == ("`metadata`.`t`", "p/")
+    with pytest.raises(ValidationError, match="schemaName"):
+        declared({"mysql": {**SQL, "schemaName": "s"}})
 
 
 def test_no_secret_is_shown() -> None:
-    assert repr(resolved({"postgresql": POSTGRESQL})) == "PostgresConnection(pg-0:5432,pg-1:5433/metadata)"
+    assert repr(resolved({"postgresql": SQL})) == "PostgresConnection(pg-0:5432,pg-1:5433/metadata)"
+    assert repr(resolved({"mysql": SQL})) == "MySQLConnection(pg-0:5432,pg-1:5433/metadata)"
 
 
 def test_a_missing_secret_is_told() -> None:
     for missing in SECRETS:
         left = {name: values for name, values in SECRETS.items() if name != missing}
         problem = NoDataPlane(NotReached.SECRET_MISSING, f"Secret {missing} does not exist")
-        assert resolved({"postgresql": POSTGRESQL}, left) == problem
+        assert resolved({"postgresql": SQL}, left) == problem
 
 
 def test_etcd_is_as_it_was() -> None:
     assert resolved({"etcd": {"endpoints": ["http://etcd:2379/"]}}) == EtcdConnection(("http://etcd:2379",))
 
 
-@pytest.mark.parametrize("store", [{}, {"etcd": {"endpoints": ["http://etcd:2379"]}, "postgresql": POSTGRESQL}])
+@pytest.mark.parametrize(
+    "store",
+    [
+        {},
+        {"etcd": {"endpoints": ["http://etcd:2379"]}, "postgresql": SQL},
+        {"postgresql": SQL, "mysql": SQL},
+        {"etcd": {"endpoints": ["http://etcd:2379"]}, "postgresql": SQL, "mysql": SQL},
+    ],
+)
 def test_there_is_one_store(store: Mapping[str, Any]) -> None:
-    with pytest.raises(ValidationError, match="exactly one of etcd and postgresql must be set"):
+    with pytest.raises(ValidationError, match="exactly one of etcd, postgresql and mysql must be set"):
         declared(store)
 
 
 def test_a_password_without_tls_must_be_wanted() -> None:
-    plain = {name: value for name, value in POSTGRESQL.items() if name != "tls"}
+    plain = {name: value for name, value in SQL.items() if name != "tls"}
     with pytest.raises(ValidationError, match=r"set tls, or auth\.insecure: true"):
         declared({"postgresql": plain})
     found = resolved({"postgresql": {**plain, "auth": {**plain["auth"], "insecure": True}}})
@@ -92,4 +110,6 @@ def test_a_password_without_tls_must_be_wanted() -> None:
 @pytest.mark.parametrize("name", ['a"b', "a b", "", "a;b", "1a", "x" * 64])
 def test_names_need_no_escape(name: str) -> None:
     with pytest.raises(ValidationError):
-        declared({"postgresql": {**POSTGRESQL, "tableName": name}})
+        declared({"postgresql": {**SQL, "tableName": name}})
+    with pytest.raises(ValidationError):
+        declared({"mysql": {**SQL, "database": name}})

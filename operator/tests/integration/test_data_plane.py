@@ -9,6 +9,7 @@ import pytest
 
 from seawall.domain.dataplane.connection import SYSTEM_TRUST
 from seawall_e2e.loopback.etcd import EtcdProcess
+from seawall_e2e.loopback.mysql import MysqlProcess
 from seawall_e2e.loopback.postgresql import PostgresProcess
 from seawall_e2e.loopback.refdb import RefDbProcesses, wait_healthy
 from tests.integration.conftest import NewOperator
@@ -146,10 +147,12 @@ def test_etcd_is_reached_by_mutual_tls_and_a_user(
     lets_in_who_has_the_right_password(served, access.username, access.password)
 
 
-def test_postgresql_is_reached_by_tls_a_client_certificate_and_a_user(
-    served: Site, refdb: RefDbProcesses, secure_postgresql: PostgresProcess
+@pytest.mark.parametrize("name", ["postgresql", "mysql"])
+def test_a_store_of_sql_is_reached_by_tls_a_client_certificate_and_a_user(
+    served: Site, refdb: RefDbProcesses, name: str, request: pytest.FixtureRequest
 ) -> None:
-    access = secure_postgresql.connection
+    server: PostgresProcess | MysqlProcess = request.getfixturevalue(f"secure_{name}")
+    access = server.connection
     tls = {"caSecretRef": {"name": "ca"}, "clientCertSecretRef": {"name": "client"}}
     store = {
         "hosts": [f"{host}:{port}" for host, port in access.hosts],
@@ -157,8 +160,8 @@ def test_postgresql_is_reached_by_tls_a_client_certificate_and_a_user(
         "tls": tls,
         "auth": {"credentialsSecretRef": {"name": "user"}},
     }
-    served.declare(greptimedb=greptimedb(refdb, metadataStore={"postgresql": store}))
-    assert sentence(served.wait_for(KIND, "False", "SecretMissing")) == "Secret client does not exist"
+    served.declare(greptimedb=greptimedb(refdb, metadataStore={name: store}))
+    assert sentence(served.wait_for(KIND, "False", "SecretMissing")) == "Secret ca does not exist"
     client = access.tls or SYSTEM_TRUST
     served.make_secret("client", tls_crt=client.client_cert_pem or "", tls_key=client.client_key_pem or "")
     served.make_secret("ca", ca_crt=client.ca_pem or "")

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import socket
-import threading
 import time
 import uuid
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
 from dataclasses import replace
 
 import pytest
@@ -25,9 +22,11 @@ from seawall.domain.dataplane.connection import (
     PartUnavailable,
     PostgresConnection,
 )
-from seawall.domain.dataplane.metadata import MarkerMove, MetadataSnapshot
+from seawall.domain.dataplane.metadata import MarkerMove
 from seawall_e2e.loopback.pki import CertificateAuthority
-from seawall_e2e.loopback.postgresql import TABLE, PostgresProcess
+from seawall_e2e.loopback.postgresql import PostgresProcess
+from seawall_e2e.loopback.sql_server import TABLE
+from tests.support.sql import as_user, marked, said, server, trouble_with, with_tls
 
 pytestmark = [pytest.mark.integration, pytest.mark.xdist_group("postgresql")]
 
@@ -53,36 +52,6 @@ def own() -> Iterator[PostgresProcess]:
     """A server that only one test has."""
     with PostgresProcess() as process:
         yield process
-
-
-def as_user(connection: PostgresConnection, **change: str) -> PostgresConnection:
-    return replace(connection, user=replace(connection.user, **change))
-
-
-def with_tls(connection: PostgresConnection, **change: str | None) -> PostgresConnection:
-    assert connection.tls is not None
-    return replace(connection, tls=replace(connection.tls, **change))
-
-
-def trouble_with(connection: PostgresConnection) -> PartRefused | PartUnavailable:
-    try:
-        with PostgreSQL(connection).view():
-            pass
-    except (PartRefused, PartUnavailable) as trouble:
-        return trouble
-    raise AssertionError(f"{connection} answers")
-
-
-def said(connection: PostgresConnection, why: NotReached) -> str:
-    """The sentence of a refusal, which stays the same."""
-    sentences = set()
-    for _ in range(2):
-        trouble = trouble_with(connection)
-        assert trouble.why is why, trouble
-        host, port = connection.hosts[0]
-        sentences.add(str(trouble).replace(f"{host}:{port}", "HOST"))
-    (sentence,) = sentences
-    return sentence
 
 
 def test_a_wrong_password_is_told(mine: PostgresConnection) -> None:
@@ -203,32 +172,6 @@ def test_who_does_not_answer_is_told(mine: PostgresConnection) -> None:
     assert nobody == f"PostgreSQL at HOST does not answer (Connection refused): {advice}"
     nowhere = said(replace(mine, hosts=(("postgresql.invalid", 5432),)), SILENT)
     assert nowhere == "PostgreSQL at HOST has no IP address: correct metadataStore.postgresql.hosts, or the DNS"
-
-
-@contextmanager
-def server(answer: bytes, *, pause: float = 0, times: int = 1) -> Iterator[int]:
-    """Answers every connection with the same bytes, some times, and keeps it open for as long as there are pauses."""
-
-    def serve(listening: socket.socket) -> None:
-        while True:
-            try:
-                connection, _ = listening.accept()
-            except OSError:
-                return
-            with connection:
-                try:
-                    for _ in range(times):
-                        connection.sendall(answer)
-                        time.sleep(pause)
-                except OSError:
-                    continue
-
-    with socket.create_server(("127.0.0.1", 0)) as listening:
-        thread = threading.Thread(target=serve, args=(listening,), daemon=True)
-        thread.start()
-        yield listening.getsockname()[1]
-        listening.shutdown(socket.SHUT_RDWR)
-        thread.join(10)
 
 
 def test_what_closes_connections_is_told(mine: PostgresConnection) -> None:
@@ -354,14 +297,6 @@ def test_a_standby_is_never_read(own: PostgresProcess) -> None:
         with both.view() as view:
             assert view.store_id == store_id, "a failover is no other database"
             assert view.get("y") is None, "this standby had lagged"
-
-
-def marked(store: GreptimeMetadata, server: PostgresProcess, prefix: str) -> MetadataSnapshot:
-    """A topic `t` with a marker of 0 and one region, which `me` has claimed."""
-    server.put(f"{prefix}__topic_name/kafka/t", '{"pruned_entry_id":0}')
-    server.put(f"{prefix}__topic_region/t/1", "")
-    assert store.claim("wal", "me", None)
-    return store.snapshot()
 
 
 def test_a_region_that_was_being_born_while_the_snapshot_was_taken_stops_the_marker(

@@ -21,6 +21,7 @@ from refdb.frontend.server import frontend_application
 from refdb.frontend.users import user_provider
 from refdb.greptime import translated
 from refdb.meta.etcd import Etcd
+from refdb.meta.mysql import Mysql
 from refdb.meta.postgresql import Postgresql
 from refdb.meta.store import Store
 from refdb.meta.values import Peer
@@ -105,6 +106,7 @@ def _parser() -> argparse.ArgumentParser:
     _flag(parser, "--advertise", "", "the address that others use, if it is another")
     _flag(parser, "--etcd", "http://127.0.0.1:2379", "its URL")
     _flag(parser, "--postgresql", "", "in place of etcd: postgresql://user:password@host:port/database")
+    _flag(parser, "--mysql", "", "in place of etcd: mysql://user:password@host:port/database")
     _flag(parser, "--store-key-prefix", "", "goes before every key in the metadata store")
     _flag(parser, "--metasrv", "127.0.0.1:4000", "datanode, frontend: the metasrv's address")
     _flag(parser, "--node-id", "0", "datanode: its number", int)
@@ -142,6 +144,8 @@ def _tls(args: argparse.Namespace) -> TlsPort | None:
 
 
 def _store(args: argparse.Namespace) -> Store:
+    if args.mysql:
+        return Mysql(args.mysql, args.store_key_prefix)
     if args.postgresql:
         return Postgresql(args.postgresql, args.store_key_prefix)
     return Etcd(args.etcd, args.store_key_prefix)

@@ -3,127 +3,60 @@
 from __future__ import annotations
 
 import os
-import secrets
 import shutil
 import signal
-import ssl
 import tempfile
 from pathlib import Path
-from typing import Any, Self
+from typing import Any
 
 from pg8000.exceptions import Error
 from pg8000.native import Connection
 
-from seawall.domain.dataplane.connection import ClientTLS, PostgresConnection, User
+from seawall.domain.dataplane.connection import PostgresConnection
 from seawall_e2e.commands import run
-from seawall_e2e.loopback.pki import CertificateAuthority
-from seawall_e2e.loopback.processes import Process, free_ports, platform_folder
+from seawall_e2e.loopback.processes import platform_folder
+from seawall_e2e.loopback.sql_server import DATABASE, INSTALL_TIMEOUT, TABLE, SqlServer
 
-START_TIMEOUT = 60
-INSTALL_TIMEOUT = 600
-TABLE = "greptime_metakv"
-DATABASE = "metadata"
 ROOT = "postgres"
 _CREATE = f"CREATE TABLE {TABLE} (k bytea PRIMARY KEY, v bytea)"
 _GRANT = f"GRANT SELECT, INSERT, UPDATE ON {TABLE} TO seawall"
 
 
-class PostgresProcess:
+class PostgresProcess(SqlServer):
     """One server. Data survive kill and start, not `close()`. A secure one wants TLS and client certificates.
 
     The user of `connection` may do with the table what Seawall needs where it moves the markers. A standby has the
     files of another server, which is stopped while they are copied, and follows nobody.
     """
 
+    _crash, _end = signal.SIGQUIT, signal.SIGINT
+
     def __init__(self, *, secure: bool = False, standby_of: PostgresProcess | None = None) -> None:
-        self._folder = Path(tempfile.mkdtemp(prefix="seawall-postgresql-"))
-        self._folder.chmod(0o755)
-        self.data, (self._port,) = self._folder / "data", free_ports(1)
-        self._passwords = (secrets.token_hex(), secrets.token_hex()) if standby_of is None else standby_of.passwords
-        self._authority = CertificateAuthority(self._folder)
-        self._client = self._authority.issue("client", "/CN=seawall")
-        self._secure = secure
         self.bin = platform_folder("postgresql.sh", INSTALL_TIMEOUT)
-        self._process = Process("postgresql", self._command(), self._folder)
-        try:
-            if standby_of is None:
-                self._make_files()
-                self.start()
-                self._make_table()
-            else:
-                self._copy(standby_of)
-                self.start()
-        except BaseException:
-            self.close()
-            raise
+        super().__init__("postgresql", secure=secure, standby_of=standby_of)
 
     @property
     def connection(self) -> PostgresConnection:
         """How Seawall gets in."""
-        ca, client, address = self._authority.cert.read_text(), self._client, (("127.0.0.1", self._port),)
-        tls = ClientTLS(ca, client.cert.read_text(), client.key.read_text()) if self._secure else None
-        return PostgresConnection(address, DATABASE, User("seawall", self._passwords[1]), table=TABLE, tls=tls)
-
-    @property
-    def passwords(self) -> tuple[str, str]:
-        """Of the superuser, and of the user of `connection`."""
-        return self._passwords
+        return PostgresConnection(self.hosts, DATABASE, self.user, table=TABLE, tls=self.tls)
 
     @property
     def url(self) -> str:
         """How the database itself gets in, which may do all."""
-        return f"postgresql://{ROOT}:{self._passwords[0]}@127.0.0.1:{self._port}/{DATABASE}"
-
-    def start(self) -> None:
-        """Starts it and waits until it answers."""
-        self._process.start()
-        self._process.wait_ready(self._is_ready, START_TIMEOUT)
-
-    def kill(self) -> None:
-        """Ends it as a crash would: nothing is written any more, and the next start recovers."""
-        self._process.signal(signal.SIGQUIT)
-        self._process.wait_ended(START_TIMEOUT)
-
-    def stop(self) -> None:
-        """Ends it in order."""
-        self._process.signal(signal.SIGINT)
-        self._process.wait_ended(START_TIMEOUT)
-
-    def pause(self) -> None:
-        """Freezes what accepts connections (SIGSTOP)."""
-        self._process.signal(signal.SIGSTOP)
-
-    def resume(self) -> None:
-        """Lets it go on."""
-        self._process.signal(signal.SIGCONT)
+        return f"postgresql://{ROOT}:{self.passwords[0]}@127.0.0.1:{self.port}/{DATABASE}"
 
     def promote(self) -> None:
         """Makes a primary of a standby."""
         self.sql("SELECT pg_promote()")
 
-    def back_up(self) -> Path:
-        """A copy of its files, taken while it is stopped."""
-        copy = Path(tempfile.mkdtemp(dir=self._folder)) / "data"
-        self.stop()
-        run("cp", "-a", self.data, copy)
-        self.start()
-        return copy
-
     def back_up_online(self) -> Path:
         """A copy of its files, taken while it runs and is written to (pg_basebackup)."""
-        folder = Path(tempfile.mkdtemp(dir=self._folder))
+        folder = Path(tempfile.mkdtemp(dir=self.folder))
         if _as_nobody():
             shutil.chown(folder, "nobody")
         program: tuple[str | Path, ...] = (*_as_nobody(), self.bin / "pg_basebackup", "-X", "stream", "-c", "fast")
         run(*program, "-d", self.url.removesuffix(DATABASE), "-D", folder / "data")
         return folder / "data"
-
-    def restore(self, copy: Path) -> None:
-        """Puts the copy in the place of its files."""
-        self.stop()
-        shutil.rmtree(self.data)
-        run("cp", "-a", copy, self.data)
-        self.start()
 
     def restore_dump(self) -> None:
         """Makes the table anew with the same keys, in one transaction, as a restored dump does."""
@@ -146,10 +79,10 @@ class PostgresProcess:
         return Connection(
             ROOT,
             host="127.0.0.1",
-            port=self._port,
+            port=self.port,
             database=database,
-            password=self._passwords[0],
-            ssl_context=self._trust if self._secure else False,
+            password=self.passwords[0],
+            ssl_context=self.trust if self.is_secure else False,
             timeout=20,
         )
 
@@ -167,24 +100,6 @@ class PostgresProcess:
         rows = self.sql(f"SELECT v FROM {TABLE} WHERE k = :k", k=key.encode())  # noqa: S608
         return rows[0][0].decode() if rows else None
 
-    def close(self) -> None:
-        """Ends it and removes its data."""
-        if self._process.is_running():
-            self.kill()
-        shutil.rmtree(self._folder, ignore_errors=True)
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
-
-    @property
-    def _trust(self) -> ssl.SSLContext:
-        trust = ssl.create_default_context(cafile=self._authority.cert)
-        trust.load_cert_chain(self._client.cert, self._client.key)
-        return trust
-
     def _is_ready(self) -> bool:
         try:
             self.sql("SELECT 1", ROOT)
@@ -195,21 +110,21 @@ class PostgresProcess:
     def _command(self) -> list[str | Path]:
         settings = {
             "listen_addresses": "127.0.0.1",
-            "port": self._port,
+            "port": self.port,
             "unix_socket_directories": "",
             "fsync": "off",  # the data need not outlive the machine
             "autovacuum": "off",  # tests count transactions
         }
-        if self._secure:
+        if self.is_secure:
             files = {"ssl_cert_file": "server.crt", "ssl_key_file": "server.key", "ssl_ca_file": "ca.crt"}
-            settings |= {"ssl": "on", **{name: self._folder / file for name, file in files.items()}}
+            settings |= {"ssl": "on", **{name: self.folder / file for name, file in files.items()}}
         flags = [flag for name, value in settings.items() for flag in ("-c", f"{name}={value}")]
         return [*_as_nobody(), self.bin / "postgres", "-D", self.data, *flags]
 
     def _make_files(self) -> None:
-        server, password_file = self._authority.issue("server", "/CN=postgresql"), self._folder / "password"
-        password_file.write_text(self._passwords[0])
-        owned = (self._folder, password_file, server.key)
+        server, password_file = self.authority.issue("server", "/CN=postgresql"), self.folder / "password"
+        password_file.write_text(self.passwords[0])
+        owned = (self.folder, password_file, server.key)
         if _as_nobody():
             for path in owned:
                 shutil.chown(path, "nobody")
@@ -217,19 +132,19 @@ class PostgresProcess:
         run(*initdb, "-A", "scram-sha-256", "--pwfile", password_file, "--no-sync", "--no-locale", "-E", "UTF8")
         method = "hostssl all all 127.0.0.1/32 scram-sha-256 clientcert=verify-ca"
         plain = "host all all 127.0.0.1/32 scram-sha-256\nhost replication all 127.0.0.1/32 scram-sha-256"
-        (self.data / "pg_hba.conf").write_text(f"{method if self._secure else plain}\n")
+        (self.data / "pg_hba.conf").write_text(f"{method if self.is_secure else plain}\n")
 
-    def _copy(self, other: PostgresProcess) -> None:
-        run("cp", "-a", other.back_up(), self.data)
+    def _follow(self, _: SqlServer) -> None:
         (self.data / "standby.signal").touch()
         if _as_nobody():
-            shutil.chown(self._folder, "nobody")
+            shutil.chown(self.folder, "nobody")
             shutil.chown(self.data / "standby.signal", "nobody")
+        self.start()
 
     def _make_table(self) -> None:
         self.sql(f"CREATE DATABASE {DATABASE}", ROOT)
         self.sql(_CREATE)
-        self.sql(f"CREATE ROLE seawall LOGIN PASSWORD '{self._passwords[1]}'")
+        self.sql(f"CREATE ROLE seawall LOGIN PASSWORD '{self.passwords[1]}'")
         self.sql(_GRANT)
 
 

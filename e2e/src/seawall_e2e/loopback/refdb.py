@@ -14,11 +14,13 @@ from typing import Any, Self
 
 from seawall_e2e.loopback.etcd import EtcdProcess
 from seawall_e2e.loopback.forked import ForkedProcess, Program
+from seawall_e2e.loopback.mysql import MysqlProcess
 from seawall_e2e.loopback.postgresql import PostgresProcess
 from seawall_e2e.loopback.processes import Process, answers_ok, free_ports
 from seawall_e2e.loopback.refdb_access import RefDbAccess
 from seawall_e2e.waiting import wait_until
 
+MetadataServer = EtcdProcess | PostgresProcess | MysqlProcess
 START_TIMEOUT = 60
 REGION_NOT_READY = 4008
 """The code of a region that its datanode may not serve, or not yet."""
@@ -30,7 +32,7 @@ class RefDbProcesses:
     def __init__(
         self,
         bootstrap_servers: Sequence[str],
-        store: EtcdProcess | PostgresProcess,
+        store: MetadataServer,
         *,
         datanodes: int = 3,
         wal: Mapping[str, object] | None = None,
@@ -87,7 +89,7 @@ class RefDbProcesses:
         }
 
     def _declared_store(self) -> dict[str, Any]:
-        """The credentials of PostgreSQL's user are in a Secret `postgresql`, which the test makes."""
+        """The credentials of a user of SQL are in a Secret of the store's name, which the test makes."""
         if isinstance(self._store, EtcdProcess):
             return {"etcd": {"endpoints": [self._store.url], "prefix": f"{self.prefix}/"}}
         access = self._store.connection
@@ -95,9 +97,9 @@ class RefDbProcesses:
             "hosts": [f"{host}:{port}" for host, port in access.hosts],
             "database": access.database,
             "prefix": f"{self.prefix}/",
-            "auth": {"credentialsSecretRef": {"name": "postgresql"}, "insecure": True},
+            "auth": {"credentialsSecretRef": {"name": store_name(self._store)}, "insecure": True},
         }
-        return {"postgresql": declared}
+        return {store_name(self._store): declared}
 
     def new_datanode(self, node_id: int, address: str, name: str | None = None) -> Process:
         """A datanode process, not started; `name` gives it another home."""
@@ -179,7 +181,7 @@ class RefDbProcesses:
         arguments = [
             role,
             f"--http={address}",
-            f"--{'etcd' if isinstance(self._store, EtcdProcess) else 'postgresql'}={self._store.url}",
+            f"--{store_name(self._store)}={self._store.url}",
             f"--config={self.folder / 'wal.toml'}",
             f"--metasrv={self.metasrv_address}",
             f"--storage={self.folder / 'storage'}",
@@ -207,6 +209,17 @@ class RefDbProcesses:
                 return json.load(answer)
         except urllib.error.HTTPError as error:
             return json.load(error)
+
+
+def store_name(store: MetadataServer) -> str:
+    """As the spec and refdb's options call it."""
+    match store:
+        case EtcdProcess():
+            return "etcd"
+        case PostgresProcess():
+            return "postgresql"
+        case MysqlProcess():
+            return "mysql"
 
 
 def wait_healthy(process: Process, address: str) -> None:

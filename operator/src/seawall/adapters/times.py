@@ -31,10 +31,16 @@ LEASE_RENEW_SECONDS = 10.0
 LEASE_RETRY_SECONDS = 2.0
 """Pause between attempts."""
 SQL_LOCK_SECONDS = 2.0
-"""Of waiting for whoever holds the table of metadata in PostgreSQL. The database's writes wait behind us meanwhile, and
-its metasrv must renew its lease within 5 s. PostgreSQL takes a vacuum's lock away after 1 s."""
+"""Of waiting for whoever holds the table of metadata in PostgreSQL, or rows of it in MySQL. The database's writes may
+wait behind us meanwhile, and its metasrv must renew its lease within 5 s. PostgreSQL takes a vacuum's lock away after
+1 s."""
+SQL_RETRY_SECONDS = 0.05
+"""Until a write to MySQL is tried again that met a row which somebody else holds: who writes holds it for as long."""
 SQL_OTHERS_SECONDS = 0.5
-"""How long each view and write waits for the hosts of PostgreSQL that are not its primary to say that they are not."""
+"""How long each view and write waits for the hosts of PostgreSQL or MySQL that are not its primary to say so."""
 SQL_WRITE_SECONDS = 1.0
-"""Of one statement, and of silence between two, while we hold that table against writers: a Seawall that freezes there
-(SIGSTOP, a lost node) must let go well within the metasrv's 5 s, of which 2 s may pass before it renews."""
+"""Of one statement, and of silence between two, while we hold that table or rows against writers: a Seawall that
+freezes there (SIGSTOP, a lost node) must let go well within the metasrv's 5 s, of which 2 s may pass before it
+renews."""
+NO_TRANSACTION_MS = 60_000
+"""The timeout of transactions, of which there are none; Kafka wants one all the same."""

@@ -9,16 +9,18 @@ from seawall.api.meta import InvalidSpec, Key
 from seawall.api.v1alpha1.cluster import WALCluster
 from seawall.api.v1alpha1.data_plane import FrontendAuth, GreptimeTLS
 from seawall.api.v1alpha1.kafka_access import ExternalKafka, KafkaSASL
-from seawall.api.v1alpha1.metadata_store import Etcd, EtcdAuth, EtcdTLS, MetadataStore, PostgreSQL
+from seawall.api.v1alpha1.metadata_store import SQLTLS, Etcd, EtcdAuth, EtcdTLS, MetadataStore, SQLStore
 from seawall.api.v1alpha1.secret_refs import ClientCertSecretRef, CredentialsSecretRef, SecretKeyRef
 from seawall.domain.dataplane.connection import (
     SYSTEM_TRUST,
     ClientTLS,
     DataPlaneConnection,
     EtcdConnection,
+    MySQLConnection,
     NoDataPlane,
     NotReached,
     PostgresConnection,
+    StoreConnection,
     User,
 )
 from seawall.domain.dataplane.greptimedb_cluster import Database
@@ -160,7 +162,7 @@ def required_metasrv_tls(kube: Kube, cluster: WALCluster) -> ClientTLS:
         raise OutsideUnavailable(str(problem)) from problem
 
 
-def _resolve_tls(tls: EtcdTLS | GreptimeTLS | None, texts: SecretTexts) -> ClientTLS:
+def _resolve_tls(tls: EtcdTLS | GreptimeTLS | SQLTLS | None, texts: SecretTexts) -> ClientTLS:
     if tls is None:
         return SYSTEM_TRUST
     return ClientTLS(texts.ca(tls.ca_secret_ref), *texts.client_cert(tls.client_cert_secret_ref))
@@ -171,11 +173,13 @@ def _resolve_user(auth: EtcdAuth | FrontendAuth | None, texts: SecretTexts) -> U
     return None if name is None or password is None else User(name, password)
 
 
-def _resolve_store(store: MetadataStore, texts: SecretTexts) -> EtcdConnection | PostgresConnection:
+def _resolve_store(store: MetadataStore, texts: SecretTexts) -> StoreConnection:
     if store.etcd is not None:
         return _resolve_etcd(store.etcd, texts)
-    if store.postgresql is not None:
-        return _resolve_postgresql(store.postgresql, texts)
+    if (postgresql := store.postgresql) is not None:
+        return PostgresConnection(*_resolve_sql(postgresql, texts), schema=postgresql.schema_name)
+    if store.mysql is not None:
+        return MySQLConnection(*_resolve_sql(store.mysql, texts))
     raise ValueError("no metadata store")  # the rule of the model refuses it
 
 
@@ -184,17 +188,18 @@ def _resolve_etcd(etcd: Etcd, texts: SecretTexts) -> EtcdConnection:
     return EtcdConnection(endpoints, etcd.prefix, _resolve_tls(etcd.tls, texts), _resolve_user(etcd.auth, texts))
 
 
-def _resolve_postgresql(postgresql: PostgreSQL, texts: SecretTexts) -> PostgresConnection:
-    tls = postgresql.tls
-    client = texts.client_cert(tls.client_cert_secret_ref if tls else None)
-    return PostgresConnection(
-        hosts=tuple(_host_and_port(address) for address in postgresql.hosts),
-        database=postgresql.database,
-        user=User(*texts.required_credentials(postgresql.auth.credentials_secret_ref)),
-        schema=postgresql.schema_name,
-        table=postgresql.table_name,
-        prefix=postgresql.prefix,
-        tls=None if tls is None else ClientTLS(texts.ca(tls.ca_secret_ref), *client),
+def _resolve_sql(
+    store: SQLStore, texts: SecretTexts
+) -> tuple[tuple[tuple[str, int], ...], str, User, str, str, ClientTLS | None]:
+    """The fields of SQLConnection."""
+    tls = None if store.tls is None else _resolve_tls(store.tls, texts)
+    return (
+        tuple(_host_and_port(address) for address in store.hosts),
+        store.database,
+        User(*texts.required_credentials(store.auth.credentials_secret_ref)),
+        store.table_name,
+        store.prefix,
+        tls,
     )
 
 

@@ -51,6 +51,8 @@ def test_a_log_start_that_went_back_after_a_failover_is_legal() -> None:
         ((100, 200), (90, 201), False),
         ((100, 200), (150, None), True),
         ((100, None), (50, 60), True),
+        ((200, 100), (300, 99), True),
+        ((200, 100), (150, 100), False),
     ],
 )
 def test_a_store_goes_back_if_it_has_issued_less_than_before(

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import timedelta
 
+import pytest
+
+from seawall.domain.dataplane.metadata import MetadataSnapshot
 from seawall.domain.ledger.fence import Break, Readoption, Verdict, parse_readoption
 from seawall.domain.ledger.held import Claim
 from seawall.domain.ledger.mode import Mode
@@ -183,3 +187,24 @@ def test_a_readoption_that_was_refused_does_not_come_into_force_by_waiting() -> 
     world.database.now += 2 * 3_600_000
     world.beat(3)
     assert world.store.records["wal_0"].broken
+
+
+@pytest.mark.parametrize("difference", [-3, 3])
+def test_what_a_store_has_issued_is_recorded_be_it_more_or_less_than_its_revision(
+    difference: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """MySQL's revisions are of what was read; whether it went back its log says."""
+    world = grown(Mode.B)
+    world.database.revision += 10
+    read = world.database.snapshot
+
+    def snapshot() -> MetadataSnapshot:
+        found = read()
+        return replace(found, issued=found.revision + difference)
+
+    monkeypatch.setattr(world.database, "snapshot", snapshot)
+    flush_all(world)
+    world.beat(3)
+    record = world.store.records["wal_0"]
+    assert record.revision is not None
+    assert record.issued_revision == record.revision + difference

@@ -9,7 +9,7 @@ from typing import Protocol
 
 @dataclass(frozen=True, slots=True)
 class KeyValue:
-    """A key as it was read, and the revision of its last write: 0 if it is not there."""
+    """A key as it was read, and the revision of its last write, 1 where the store knows none: 0 if it is not there."""
 
     key: str
     value: str = ""
@@ -31,7 +31,7 @@ class Snapshot:
 
 
 class Store(Protocol):
-    """etcd or PostgreSQL. No answer is `Unavailable`; whether a write happened is then unknown."""
+    """etcd, PostgreSQL or MySQL. No answer is `Unavailable`; whether a write happened is then unknown."""
 
     def get(self, key: str) -> KeyValue:
         """One key, there or not."""

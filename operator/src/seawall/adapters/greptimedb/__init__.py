@@ -1,1 +1,1 @@
-"""GreptimeDB behind its ports: its HTTP interfaces, and its metadata in etcd or PostgreSQL."""
+"""GreptimeDB behind its ports: its HTTP interfaces, and its metadata in etcd, PostgreSQL or MySQL."""

@@ -12,9 +12,17 @@ from seawall.adapters.greptimedb.etcd import Etcd
 from seawall.adapters.greptimedb.interfaces import GreptimeDB, GreptimeMaintenance
 from seawall.adapters.greptimedb.keys import KeyStore
 from seawall.adapters.greptimedb.metadata import GreptimeMetadata
+from seawall.adapters.greptimedb.mysql import MySQL
 from seawall.adapters.greptimedb.postgresql import PostgreSQL
 from seawall.api.meta import Key
-from seawall.domain.dataplane.connection import ClientTLS, DataPlaneConnection, EtcdConnection, PostgresConnection
+from seawall.domain.dataplane.connection import (
+    ClientTLS,
+    DataPlaneConnection,
+    EtcdConnection,
+    MySQLConnection,
+    PostgresConnection,
+    StoreConnection,
+)
 from seawall.ports import DataPlaneParts, MaintenanceSwitch
 
 
@@ -59,7 +67,7 @@ class GreptimeDataPlanes:
             _close(self._switches.pop(key, None))
 
 
-def key_store(connection: EtcdConnection | PostgresConnection) -> KeyStore:
+def key_store(connection: StoreConnection) -> KeyStore:
     """The store that a connection leads to; nothing is connected yet.
 
     Raises:
@@ -70,6 +78,8 @@ def key_store(connection: EtcdConnection | PostgresConnection) -> KeyStore:
             return Etcd(connection)
         case PostgresConnection():
             return PostgreSQL(connection)
+        case MySQLConnection():
+            return MySQL(connection)
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from seawall.adapters.greptimedb.etcd_gateway import Gateway
-from seawall.adapters.greptimedb.keys import Comparison, HasValue, KeyValue, NothingNewer, Unchanged
+from seawall.adapters.greptimedb.keys import Comparison, HasValue, KeyValue, NothingNewer, Unchanged, range_end
 from seawall.adapters.greptimedb.metadata_values import TOPIC_NAMES
 from seawall.domain.dataplane.connection import EtcdConnection, NotReached, PartRefused
 
@@ -62,7 +62,7 @@ class Etcd:
             PartRefused: etcd said no, or left keys out, or the endpoints lead to two clusters.
         """
         first = self._prefix + start.encode()
-        fixed = {"range_end": _text(_end(first)), "revision": str(at.revision), "limit": str(self._page)}
+        fixed = {"range_end": _text(range_end(first)), "revision": str(at.revision), "limit": str(self._page)}
         is_more = True
         while is_more:
             answer = self._gateway.call("/v3/kv/range", {"key": _text(first), **fixed})
@@ -102,7 +102,7 @@ class Etcd:
             case Unchanged(key, revision):
                 return {"key": self._encoded(key), "target": "MOD", "result": "EQUAL", "mod_revision": str(revision)}
             case NothingNewer(start, revision):
-                end = _text(_end(self._prefix + start.encode()))
+                end = _text(range_end(self._prefix + start.encode()))
                 newer = {"target": "MOD", "result": "LESS", "mod_revision": str(revision + 1)}
                 return {"key": self._encoded(start), "range_end": end, **newer}
 
@@ -156,8 +156,3 @@ def _require_same_cluster(answer: Mapping[str, Any], at: Head) -> None:
 
 def _text(data: bytes) -> str:
     return b64encode(data).decode()
-
-
-def _end(start: bytes) -> bytes:
-    """The first key that begins otherwise. Ours end in a character, never in 0xff."""
-    return start[:-1] + bytes([start[-1] + 1])

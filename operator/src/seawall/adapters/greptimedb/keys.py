@@ -1,6 +1,6 @@
 """What GreptimeDB's metadata need of a store of keys: views of one revision, and writes that compare first.
 
-`etcd.py` and `postgresql.py` are such stores.
+`etcd.py`, `postgresql.py` and `mysql.py` are such stores.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ MAX_OPERATIONS = 128
 
 @dataclass(frozen=True, slots=True)
 class KeyValue:
-    """A key without the prefix, its value, and the revision that wrote it last."""
+    """A key without the prefix, its value, and the revision that wrote it last, or a later one."""
 
     key: str
     value: str
@@ -47,6 +47,11 @@ class NothingNewer:
     revision: int
 
 
+def range_end(start: bytes) -> bytes:
+    """The first key that begins otherwise. Ours end in a character, never in 0xff."""
+    return start[:-1] + bytes([start[-1] + 1])
+
+
 Comparison = Unchanged | HasValue | NothingNewer
 
 
@@ -60,12 +65,12 @@ class View(Protocol):
 
     @property
     def revision(self) -> int:
-        """What is written later has a greater one; what was read may have, too, where writes overlap."""
+        """What is written later has a greater one; what was read may have, too, where writes or views overlap."""
         ...
 
     @property
     def issued(self) -> int | None:
-        """The greatest revision that any writer may have had; None: `revision`, for writes do not overlap."""
+        """Tells whether the store went back: it rises with each write, whoever writes. None: `revision` does that."""
         ...
 
     def range(self, start: str) -> Iterable[KeyValue]:

@@ -10,8 +10,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 
-from seawall.adapters.greptimedb.keys import Comparison, HasValue, KeyValue, NothingNewer, Unchanged
-from seawall.adapters.greptimedb.postgresql_session import READ, WRITE, Hosts, Session
+from seawall.adapters.greptimedb.keys import Comparison, HasValue, KeyValue, NothingNewer, Unchanged, range_end
+from seawall.adapters.greptimedb.postgresql_session import READ, WRITE, PostgresSession, postgres_hosts
 from seawall.domain.dataplane.connection import PostgresConnection
 
 
@@ -21,7 +21,7 @@ class PostgresView:
 
     store_id: str
     revision: int
-    _session: Session
+    _session: PostgresSession
     _table: str
     _prefix: bytes
     _before: int
@@ -35,7 +35,7 @@ class PostgresView:
     def range(self, start: str) -> Iterator[KeyValue]:
         """All keys that begin with `start`."""
         first = self._prefix + start.encode()
-        yield from self._pairs("k >= :first AND k < :last ORDER BY k", first=first, last=_end(first))
+        yield from self._pairs("k >= :first AND k < :last ORDER BY k", first=first, last=range_end(first))
 
     def get(self, key: str) -> KeyValue | None:
         """One key."""
@@ -53,7 +53,7 @@ class PostgreSQL:
     """A client for the keys below a prefix; safe to use from many threads. Each call has a connection of its own."""
 
     def __init__(self, connection: PostgresConnection) -> None:
-        self._hosts, self._prefix = Hosts(connection), connection.prefix.encode()
+        self._hosts, self._prefix = postgres_hosts(connection), connection.prefix.encode()
         self._table = connection.table_name
 
     @property
@@ -69,14 +69,14 @@ class PostgreSQL:
     @contextmanager
     def view(self) -> Iterator[PostgresView]:
         """The keys as they are now."""
-        with self._hosts.primary(READ) as (session, primary):
+        with self._hosts.primary(lambda session: session.begin(READ)) as (session, primary):
             table = f"{primary.database_oid}.{primary.table_oid}"
             store_id = f"postgresql/{primary.system_identifier}/{table}/{self._prefix.decode()}"
             yield PostgresView(store_id, primary.xmin - 1, session, self._table, self._prefix, primary.xmax)
 
     def write(self, values: Mapping[str, str], compare: Sequence[Comparison]) -> bool:
         """Writes keys if everything is as compared; False means that nothing was written."""
-        with self._hosts.primary(WRITE) as (session, primary):
+        with self._hosts.primary(lambda session: session.begin(WRITE)) as (session, primary):
             before = primary.xmax
             if not (self._are_as_compared(session, compare, before) and self._is_old(session, compare, before)):
                 return False
@@ -90,7 +90,7 @@ class PostgreSQL:
             session.rows("COMMIT")
             return True
 
-    def _are_as_compared(self, session: Session, compare: Sequence[Comparison], before: int) -> bool:
+    def _are_as_compared(self, session: PostgresSession, compare: Sequence[Comparison], before: int) -> bool:
         """Whether single keys have the value, or the revision, that they should have."""
         single = [item for item in compare if not isinstance(item, NothingNewer)]
         sql = f"SELECT k, v, xmin::text::bigint FROM {self._table} WHERE k = ANY(CAST(:keys AS bytea[]))"  # noqa: S608
@@ -98,7 +98,7 @@ class PostgreSQL:
         held = {key: (value or b"", full_xid(xid, before)) for key, value, xid in rows}
         return all(_is_as_compared(item, held.get(self._prefix + item.key.encode())) for item in single)
 
-    def _is_old(self, session: Session, compare: Sequence[Comparison], before: int) -> bool:
+    def _is_old(self, session: PostgresSession, compare: Sequence[Comparison], before: int) -> bool:
         """Whether no key of a range is newer than it may be."""
         at_most: dict[bytes, int] = {}
         for item in compare:
@@ -112,7 +112,7 @@ class PostgreSQL:
             f" FROM {self._table} AS t JOIN unnest(CAST(:starts AS bytea[]), CAST(:ends AS bytea[])) AS r(first, last)"
             " ON t.k >= r.first AND t.k < r.last"
         )
-        rows = session.rows(sql, starts=list(at_most), ends=[_end(start) for start in at_most])
+        rows = session.rows(sql, starts=list(at_most), ends=[range_end(start) for start in at_most])
         return all(full_xid(xid, before) <= at_most[start] for start, xid in rows)
 
 
@@ -132,8 +132,3 @@ def _is_as_compared(item: Unchanged | HasValue, held: tuple[bytes, int] | None) 
             return (None if held is None else held[0]) == (None if value is None else value.encode())
         case Unchanged(_, revision):
             return held is not None and held[1] == revision
-
-
-def _end(start: bytes) -> bytes:
-    """The first key that begins otherwise. Ours end in a character, never in 0xff."""
-    return start[:-1] + bytes([start[-1] + 1])

@@ -1,13 +1,10 @@
-"""Connections to PostgreSQL: hosts in turn until one is the primary, TLS, and a deadline for every answer."""
+"""Connections to PostgreSQL, and how its transactions begin."""
 
 from __future__ import annotations
 
 import socket
 import ssl
-import threading
-import time
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import closing, contextmanager, suppress
+from contextlib import suppress
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -15,15 +12,11 @@ from pg8000.exceptions import InterfaceError
 from pg8000.native import Connection
 
 from seawall.adapters.greptimedb.http import client_context
-from seawall.adapters.greptimedb.postgresql_errors import Late, Sentences, Standby, two_primaries
-from seawall.adapters.times import (
-    HTTP_ANSWER_SECONDS,
-    HTTP_CONNECT_SECONDS,
-    SQL_LOCK_SECONDS,
-    SQL_OTHERS_SECONDS,
-    SQL_WRITE_SECONDS,
-)
-from seawall.domain.dataplane.connection import NotReached, PartRefused, PartUnavailable, PostgresConnection
+from seawall.adapters.greptimedb.postgresql_errors import POSTGRESQL, PostgresSentences
+from seawall.adapters.greptimedb.sql_errors import Standby
+from seawall.adapters.greptimedb.sql_session import Address, Hosts, SQLSession
+from seawall.adapters.times import HTTP_ANSWER_SECONDS, SQL_LOCK_SECONDS, SQL_WRITE_SECONDS
+from seawall.domain.dataplane.connection import PostgresConnection
 
 _BEGIN = (
     "BEGIN ISOLATION LEVEL {isolation}; SET LOCAL row_security = off; SET LOCAL bytea_output = hex;"
@@ -89,41 +82,26 @@ outside of transactions, so a conflict with them would not show. One of its own 
 read what we write, fails by being serializable, too, and is tried again by it."""
 
 
-class Session:
-    """One connection. It is closed in any case, which rolls back what was not committed.
-
-    Args:
-        patience: seconds for each answer.
-    """
+class PostgresSession(SQLSession):
+    """One connection to PostgreSQL."""
 
     def __init__(
-        self,
-        address: tuple[str, int],
-        connection: PostgresConnection,
-        tls: ssl.SSLContext | None,
-        sentences: Sentences,
-        patience: float = HTTP_ANSWER_SECONDS,
+        self, connection: PostgresConnection, tls: ssl.SSLContext | None, address: Address, patience: float
     ) -> None:
-        self._sentences, self._patience = sentences, patience
-        with sentences.translated():
-            plain = socket.create_connection(address, min(HTTP_CONNECT_SECONDS, patience))
-        plain.settimeout(None)  # each answer has a deadline; the socket's own would count anew with every byte
-        self._guard = plain.dup()
-        try:
-            with sentences.translated(), self._deadline():
-                self._connection = Connection(
-                    connection.user.name,
-                    host=address[0],
-                    database=connection.database,
-                    password=connection.user.password,
-                    ssl_context=False if tls is None else tls,
-                    application_name="seawall",
-                    sock=plain,
-                )
-        except BaseException:
-            plain.close()
-            self._guard.close()
-            raise
+        self._declared, self._tls = connection, tls
+        super().__init__(address, PostgresSentences(address, connection), patience)
+
+    def begin(self, kind: Transaction) -> Primary:
+        """Begins a transaction.
+
+        Raises:
+            PartUnavailable: it is a standby; else as `rows`.
+        """
+        table = self._declared.table_name
+        self.rows(_BEGIN.format(table=table, **asdict(kind)))
+        with self._sentences.translated():
+            (row,) = self.rows(_PRIMARY.format(table=table))
+            return _primary(row)
 
     def rows(self, sql: str, **values: Any) -> list[list[Any]]:
         """What a statement answers.
@@ -132,138 +110,43 @@ class Session:
             PartUnavailable: no answer, or not now.
             PartRefused: it said no.
         """
-        with self._sentences.translated(), self._deadline():
+        with self._answers():
             return list(self._connection.run(sql, **values) or ())
 
-    def leads_since(self) -> str:
-        """When the server started, unless it is a standby: the same for all names that a server has.
+    def _log_in(self, host: str, plain: socket.socket) -> None:
+        declared = self._declared
+        self._connection = Connection(
+            declared.user.name,
+            host=host,
+            database=declared.database,
+            password=declared.user.password,
+            ssl_context=False if self._tls is None else self._tls,
+            application_name="seawall",
+            sock=plain,
+        )
 
-        Raises:
-            PartUnavailable: it is one; else as `rows`.
-        """
-        with self._sentences.translated():
-            ((is_standby, since),) = self.rows(_LEADS)
-            if is_standby:
-                raise Standby
-        return str(since)
-
-    def close(self) -> None:
-        """Ends it, whatever it is doing."""
+    def _log_out(self) -> None:
         with suppress(InterfaceError, OSError):
             self._connection.close()
-        self._guard.close()
 
-    @contextmanager
-    def _deadline(self) -> Iterator[None]:
-        """Cuts the connection when the time is over: whoever waits for it is told at once."""
-        is_late = threading.Event()
-
-        def cut() -> None:
-            is_late.set()
-            with suppress(OSError):
-                self._guard.shutdown(socket.SHUT_RDWR)
-
-        timer = threading.Timer(self._patience, cut)
-        timer.daemon = True
-        timer.start()
-        try:
-            yield
-        except (InterfaceError, OSError) as error:
-            if is_late.is_set():
-                raise Late from error
-            raise
-        finally:
-            timer.cancel()
+    def _leader(self) -> str:
+        """When the server started."""
+        ((is_standby, since),) = self._connection.run(_LEADS)
+        if is_standby:
+            raise Standby
+        return str(since)
 
 
-class Hosts:
-    """The servers of one PostgreSQL; safe to use from many threads."""
+def postgres_hosts(connection: PostgresConnection) -> Hosts[PostgresSession]:
+    """The servers of one PostgreSQL.
 
-    def __init__(self, connection: PostgresConnection) -> None:
-        self._connection, self._addresses = connection, connection.hosts
-        self._tls = None if connection.tls is None else client_context("PostgreSQL", connection.tls)
-
-    @contextmanager
-    def primary(self, kind: Transaction) -> Iterator[tuple[Session, Primary]]:
-        """A transaction on the primary, which is rolled back unless it is committed.
-
-        Raises:
-            PartUnavailable: no primary answered.
-            PartRefused: none does, and one does not let us in or has no such table; or two lead.
-        """
-        session, primary = self._open(kind)
-        try:
-            yield session, primary
-        finally:
-            session.close()
-
-    def _open(self, kind: Transaction) -> tuple[Session, Primary]:
-        """Tries the hosts, first the one that was the primary last. A refusal is raised rather than a silence."""
-        silent: PartUnavailable | None = None
-        refused: PartRefused | None = None
-        for address in self._addresses:
-            try:
-                found = self._begin(address, kind)
-            except PartUnavailable as error:
-                silent = silent or error
-            except PartRefused as error:
-                if error.why is NotReached.CONTRADICTION:
-                    raise
-                refused = refused or error
-            else:
-                self._addresses = (address, *self._addresses_without(address))
-                return found
-        trouble = refused or silent
-        if trouble is None:
-            raise ValueError("no hosts")
-        raise trouble
-
-    def _begin(self, address: tuple[str, int], kind: Transaction) -> tuple[Session, Primary]:
-        sentences = Sentences(address, self._connection)
-        session = Session(address, self._connection, self._tls, sentences)
-        try:
-            self._leads_alone(address, session.leads_since())
-            table = self._connection.table_name
-            session.rows(_BEGIN.format(table=table, **asdict(kind)))
-            with sentences.translated():
-                (row,) = session.rows(_PRIMARY.format(table=table))
-                return session, _primary(row)
-        except BaseException:
-            session.close()
-            raise
-
-    def _leads_alone(self, address: tuple[str, int], since: str) -> None:
-        """Asks the other hosts, too: an old primary that came back knows nothing of what the new one has.
-
-        Raises:
-            PartRefused: another server leads. Who is silent or refuses says nothing.
-        """
-        others = self._leaders(self._addresses_without(address))
-        leaders = {address, *(other for other, started in others.items() if started != since)}
-        if len(leaders) > 1:
-            raise PartRefused(NotReached.CONTRADICTION, two_primaries(sorted(leaders)))
-
-    def _leaders(self, addresses: Sequence[tuple[str, int]]) -> Mapping[tuple[str, int], str]:
-        """Since when which of these lead, as far as they say so in time; all are asked at once."""
-        found: dict[tuple[str, int], str] = {}
-
-        def ask(address: tuple[str, int]) -> None:
-            sentences = Sentences(address, self._connection)
-            with suppress(PartUnavailable, PartRefused):
-                session = Session(address, self._connection, self._tls, sentences, SQL_OTHERS_SECONDS)
-                with closing(session):
-                    found[address] = session.leads_since()
-
-        threads = [threading.Thread(target=ask, args=(address,), daemon=True) for address in addresses]
-        end = time.monotonic() + SQL_OTHERS_SECONDS
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join(max(0, end - time.monotonic()))
-        return dict(found)
-
-    def _addresses_without(self, address: tuple[str, int]) -> tuple[tuple[str, int], ...]:
-        return tuple(other for other in self._addresses if other != address)
+    Raises:
+        PartRefused: a certificate or key makes no sense.
+    """
+    tls = None if connection.tls is None else client_context(POSTGRESQL.name, connection.tls)
+    return Hosts(
+        POSTGRESQL, connection.hosts, lambda address, patience: PostgresSession(connection, tls, address, patience)
+    )
 
 
 def _primary(row: list[Any]) -> Primary:

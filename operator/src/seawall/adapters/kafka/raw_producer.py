@@ -17,12 +17,11 @@ from seawall.adapters.kafka.errors import raise_error
 from seawall.adapters.kafka.raw import RawKafka, Silence, answered, connect
 from seawall.adapters.kafka.raw_logs import WAL_PARTITION, leader_of
 from seawall.adapters.kafka.topic_answers import failure_of, refused_names, unanswered
+from seawall.adapters.times import NO_TRANSACTION_MS
 from seawall.domain.errors import OutsideUnavailable
 from seawall.domain.kafka import KafkaConnection
 from seawall.domain.kafka_log import Nulls, ProducerId, ProducerState, TopicFailure, TopicTrouble
 
-NO_TRANSACTION_MS = 60_000
-"""The timeout of transactions, of which there are none; Kafka wants one all the same."""
 ALL_IN_SYNC = -1
 BATCH = 10_000
 """Records of null in a batch: about 80 kB."""

@@ -156,9 +156,10 @@ class DataPlaneStatus(StatusModel):
     """What the database that writes the WAL says of itself, when it last answered."""
 
     identity: Annotated[str, Field(max_length=512)] | None = None
-    """Which metadata store it has, by the store's own id (etcd/<cluster id>/<prefix> or
-    postgresql/<system identifier>/<database oid>.<table oid>/<prefix>), pinned at first contact. Another
-    id later stops deletes, grants and restarts until seawall.dev/readopt."""
+    """Which metadata store it has, by the store's own id (etcd/<cluster id>/<prefix>,
+    postgresql/<system identifier>/<database oid>.<table oid>/<prefix> or
+    mysql/<server uuid>/<database>.<table>@<second in which the table was made>/<prefix>), pinned at first contact.
+    Another id later stops deletes, grants and restarts until seawall.dev/readopt."""
     claimed: StrictBool = False
     """Whether the UID of this WALCluster was found in the metadata store, at seawall/claim/<topics.prefix>: only the
     owner of the claim announces pruned markers."""

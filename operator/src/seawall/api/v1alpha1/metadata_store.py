@@ -1,4 +1,4 @@
-"""Where a database keeps its metadata: etcd or PostgreSQL."""
+"""Where a database keeps its metadata: etcd, PostgreSQL or MySQL."""
 
 from __future__ import annotations
 
@@ -76,27 +76,27 @@ class Etcd(APIModel):
     """User name and password; absent means none."""
 
 
-class PostgreSQLTLS(APIModel):
-    """TLS to PostgreSQL. PEM material is read from Secrets again at every reconciliation."""
+class SQLTLS(APIModel):
+    """TLS to PostgreSQL or MySQL. PEM material is read from Secrets again at every reconciliation."""
 
     ca_secret_ref: SecretKeyRef | None = None
-    """CA certificates (PEM) that sign PostgreSQL's certificate, which must fit the host; absent means the system's
+    """CA certificates (PEM) that sign the server's certificate, which must fit the host; absent means the system's
     trust store."""
     client_cert_secret_ref: ClientCertSecretRef | None = None
-    """Client certificate, where `pg_hba.conf` wants one; absent means none."""
+    """Client certificate, where `pg_hba.conf` or the MySQL user (`REQUIRE X509`) wants one; absent means none."""
 
 
-class PostgreSQLAuth(APIModel):
-    """A user of PostgreSQL. SELECT on the table is enough for everything but purging in mode B."""
+class SQLAuth(APIModel):
+    """A user of PostgreSQL or MySQL. Mode B writes, the others only read: docs/purging.md has the grants."""
 
     credentials_secret_ref: CredentialsSecretRef
-    """Where the user name and password are; the password may be empty where `pg_hba.conf` wants none."""
+    """Where the user name and password are; the password may be empty where the server wants none."""
     insecure: StrictBool = False
-    """Allows a password without TLS: whoever is on the network can read it, or pass for the server."""
+    """Allows a password without `tls`: whoever is on the network can read it, or pass for the server."""
 
 
-class PostgreSQL(APIModel):
-    """PostgreSQL 13 or newer: its primary, never a standby, which may lag."""
+class SQLStore(APIModel):
+    """A table of keys in a server of SQL."""
 
     RULES: ClassVar[tuple[Rule, ...]] = (
         Rule(
@@ -111,16 +111,25 @@ class PostgreSQL(APIModel):
     only the primary is used."""
     database: SQLName
     """The database that the metasrv connects to."""
-    schema_name: SQLName | None = None
-    """GreptimeDB's `meta_schema_name`; absent means the user's search path, as for the metasrv."""
     table_name: SQLName = "greptime_metakv"
     """GreptimeDB's `meta_table_name`."""
     prefix: Prefix = ""
     """GreptimeDB's store_key_prefix, as it is: no separator is added."""
-    tls: PostgreSQLTLS | None = None
-    """TLS; absent means none."""
-    auth: PostgreSQLAuth
+    tls: SQLTLS | None = None
+    """TLS; absent means that no certificate is asked for."""
+    auth: SQLAuth
     """User name and password."""
+
+
+class PostgreSQL(SQLStore):
+    """PostgreSQL 13 or newer: its primary, never a standby, which may lag."""
+
+    schema_name: SQLName | None = None
+    """GreptimeDB's `meta_schema_name`; absent means the user's search path, as for the metasrv."""
+
+
+class MySQL(SQLStore):
+    """MySQL 8.0.30 or newer: its primary, never a replica, which may lag."""
 
 
 class MetadataStore(APIModel):
@@ -128,9 +137,9 @@ class MetadataStore(APIModel):
 
     RULES: ClassVar[tuple[Rule, ...]] = (
         Rule(
-            "has(self.etcd) != has(self.postgresql)",
-            "exactly one of etcd and postgresql must be set",
-            lambda store: (store.etcd is None) != (store.postgresql is None),
+            "[has(self.etcd), has(self.postgresql), has(self.mysql)].filter(each, each).size() == 1",
+            "exactly one of etcd, postgresql and mysql must be set",
+            lambda store: sum(each is not None for each in (store.etcd, store.postgresql, store.mysql)) == 1,
         ),
     )
 
@@ -138,3 +147,5 @@ class MetadataStore(APIModel):
     """An etcd cluster (GreptimeDB's `etcd_store`)."""
     postgresql: PostgreSQL | None = None
     """A table of PostgreSQL (GreptimeDB's `postgres_store`)."""
+    mysql: MySQL | None = None
+    """A table of MySQL (GreptimeDB's `mysql_store`)."""

@@ -46,28 +46,44 @@ class EtcdConnection:
 
 
 @dataclass(frozen=True, slots=True)
-class PostgresConnection:
-    """All that is needed to talk to PostgreSQL: hosts, a user, the table, TLS; None: without.
-
-    Without a schema, the user's search path finds the table.
-    """
+class SQLConnection:
+    """All that is needed to talk to a server of SQL: hosts, a user, database and table, TLS; None: not asked for."""
 
     hosts: tuple[tuple[str, int], ...]
     database: str
     user: User
-    schema: str | None = None
     table: str = "greptime_metakv"
     prefix: str = ""
     tls: ClientTLS | None = None
+
+    def __repr__(self) -> str:
+        hosts = ",".join(f"{host}:{port}" for host, port in self.hosts)
+        return f"{type(self).__name__}({hosts}/{self.database})"
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class PostgresConnection(SQLConnection):
+    """PostgreSQL. Without a schema, the user's search path finds the table."""
+
+    schema: str | None = None
 
     @property
     def table_name(self) -> str:
         """The table in SQL."""
         return f'"{self.table}"' if self.schema is None else f'"{self.schema}"."{self.table}"'
 
-    def __repr__(self) -> str:
-        hosts = ",".join(f"{host}:{port}" for host, port in self.hosts)
-        return f"PostgresConnection({hosts}/{self.database})"
+
+@dataclass(frozen=True, slots=True, repr=False)
+class MySQLConnection(SQLConnection):
+    """MySQL."""
+
+    @property
+    def table_name(self) -> str:
+        """The table in SQL."""
+        return f"`{self.database}`.`{self.table}`"
+
+
+StoreConnection = EtcdConnection | PostgresConnection | MySQLConnection
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +95,7 @@ class DataPlaneConnection:
 
     metasrv: str
     frontend: str
-    store: EtcdConnection | PostgresConnection
+    store: StoreConnection
     tls: ClientTLS = SYSTEM_TRUST
     user: User | None = None
     datanode_http_port: int = 4000
@@ -94,10 +110,10 @@ class NotReached(StrEnum):
     FRONTEND_UNREACHABLE = "FrontendUnreachable"
     """The frontend did not answer: as for the metasrv."""
     METADATA_STORE_UNREACHABLE = "MetadataStoreUnreachable"
-    """No member of etcd, or no primary of PostgreSQL, answered: as for the metasrv."""
+    """No member of etcd, or no primary of PostgreSQL or MySQL, answered: as for the metasrv."""
     AUTHENTICATION_FAILED = "DataPlaneAuthenticationFailed"
-    """etcd, PostgreSQL or the frontend refused the user, wants one, or does not let it do what it must; or a proxy
-    before the metasrv wants one. Mend the Secret, or the user's rights; etcd's gateway wants client certificates
+    """etcd, PostgreSQL, MySQL or the frontend refused the user, wants one, or does not let it do what it must; or a
+    proxy before the metasrv wants one. Mend the Secret, or the user's rights; etcd's gateway wants client certificates
     without a common name."""
     TLS_FAILED = "DataPlaneTLSFailed"
     """A TLS handshake failed: the CA is not the one that signed, the certificate has expired or is for another name, or
@@ -105,8 +121,8 @@ class NotReached(StrEnum):
     CONTRADICTION = "DatabaseContradictsItself"
     """Metasrv, store and frontend are not of one database: a datanode that reports is not in the store (by id and
     address), the frontend lists others, or the store knows none of the regions that report. Correct the address that is
-    another database's; for a datanode that has just joined it passes by itself. Or two servers of PostgreSQL lead:
-    fence the old one."""
+    another database's; for a datanode that has just joined it passes by itself. Or two servers of PostgreSQL
+    or MySQL lead: fence the old one."""
     UNEXPECTED_ANSWER = "UnexpectedAnswer"
     """Something else answered at this address, or a report or key makes no sense: correct the address, or upgrade
     Seawall when GreptimeDB is newer."""

@@ -217,10 +217,9 @@ def _found_store(found: GreptimeDBCluster) -> MetadataStore | str:
             prefix = str(config.get("store_key_prefix", found.etcd_prefix))
             endpoints = (each.removeprefix("http://") for each in found.etcd_endpoints)
             return _etcd(tuple(f"http://{_reached_from_elsewhere(each, found)}" for each in endpoints), prefix)
-        case Storage.POSTGRESQL:
-            return "its metadata is in PostgreSQL: say in greptimedb.metadataStore as whom Seawall reads it, and how"
-        case Storage.MYSQL:
-            return "its metadata is in MySQL, which Seawall cannot read: only etcd and PostgreSQL are supported"
+        case Storage.POSTGRESQL | Storage.MYSQL:
+            name = "PostgreSQL" if found.storage is Storage.POSTGRESQL else "MySQL"
+            return f"its metadata is in {name}: say in greptimedb.metadataStore as whom Seawall reads it, and how"
         case Storage.NONE:
             return "it has no spec.meta.backendStorage: a memory store forgets which topic is whose"
 

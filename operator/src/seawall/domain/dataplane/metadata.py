@@ -133,9 +133,8 @@ class MetadataSnapshot:
     claims: Mapping[str, str] = field(default_factory=dict)
     """By prefix of topics the UID of the WALCluster that announces their markers here."""
     issued: int | None = None
-    """The greatest revision that any writer may have had; None: `revision`. It only rises, unless the store was
-    restored. Where writes overlap, what is newer than `revision` may be in this snapshot, and what is not newer than
-    this may not be."""
+    """It only rises, unless the store was restored; None: `revision` does. Where writes or views overlap, what is newer
+    than `revision` may be in this snapshot."""
 
     @property
     def issued_revision(self) -> int:

@@ -80,7 +80,7 @@ class ObservedLog:
     cut: str | None = None
     """What was cut off since this process observed the log last, as a clause: it may have grown beyond again."""
     issued: int | None = None
-    """The greatest revision that any writer may have had then; None: `revision`."""
+    """As in `MetadataSnapshot`: it tells whether the store went back; None: `revision` does."""
 
     @property
     def issued_revision(self) -> int | None:

@@ -136,7 +136,7 @@ def find_identities(
             revision,
             database,
             _cut_clause(memory, read, name),
-            issued if issued > revision else None,
+            issued if issued != revision else None,
         )
         found[name] = identify(read.records.get(name), observed, memory.findings.get(name), read.readoption, read.now)
     return found
