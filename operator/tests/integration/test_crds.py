@@ -132,6 +132,13 @@ def test_the_count_cannot_shrink_by_leaving_it_to_its_default(site: Site) -> Non
         site.edit(count=None)
 
 
+SUBSCRIPTION: Object = {
+    "clusterRef": {"name": "wal"},
+    "sink": {"mirror": {"target": "dr"}},
+    "lagBudget": {"maxBytes": "20Gi"},
+}
+
+
 @pytest.fixture
 def namespace(kube: KubeClient) -> str:
     """A namespace of its own, for objects that need no Kafka."""
@@ -222,3 +229,13 @@ def test_kubectl_get_shows_the_columns(site: Site) -> None:
     assert header.split() == ["NAME", "READY", "REASON", "TOPICS", "DESIRED", "RF", "BROKERS", "AGE", "MESSAGE"]
     assert row.split()[:7] == ["wal", "True", "Ready", "2", "2", "3", "3"]
     assert row.endswith("2 topics are ready")
+
+
+def test_a_promotion_cannot_be_taken_back_and_a_subscription_keeps_its_target(kube: KubeClient, namespace: str) -> None:
+    path = make(kube, namespace, "WALSubscription", SUBSCRIPTION)
+    with pytest.raises(Refusal, match="target is immutable"):
+        kube.merge(path, {"spec": {"sink": {"mirror": {"target": "elsewhere"}}}})
+    kube.merge(path, {"spec": {"promote": "Failover"}})
+    for other in ("Switchover", None):
+        with pytest.raises(Refusal, match="promote cannot be taken back"):
+            kube.merge(path, {"spec": {"promote": other}})
