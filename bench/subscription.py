@@ -25,7 +25,7 @@ from wal_subscription.copier import Job, copy, forget_connections
 from wal_subscription.copier import Sides as Clients
 from wal_subscription.request import Topic
 
-LOOP, MM2 = "confluent-kafka: consume and produce all, idempotent", "MirrorMaker 2, one task, from its first record on"
+LOOP, MM2 = "confluent-kafka: consume and produce all, idempotent", "MirrorMaker 2, one task"
 GOAL_TASK, GOAL_APP, GOAL_SECONDS, GOAL_LAG = 0.25, 0.25, 1 / 3, 2.5
 CODECS = ("lz4", "none")
 """GreptimeDB writes its WAL with lz4."""
@@ -83,20 +83,19 @@ class Bench:
         return ours_, loop
 
     def app(self, program: Program, costs: Costs, *, makes_topics: bool) -> None:
-        """One round of a whole program, from its first record on."""
+        """One round of a whole program that runs already; the time in which the records are written counts."""
         sides, records, name = self._sides, self._size.app_records, next(self._names)
         make(sides.source, name)
-        write(sides.source, name, records, "lz4")
+        write(sides.source, name, 1, "lz4")
         if makes_topics:
             make(sides.target, name)
         with program(sides, [name], self._folder) as process:
-            first = wait_until(lambda: sides.end(name, process), "it begins", within=START_SECONDS, every=_POLL)
+            wait_until(lambda: sides.end(name, process), "it begins", within=START_SECONDS, every=_POLL)
             cpu, began = cpu_of(process.pid), time.monotonic()
-            if first >= records:  # a small run is over at once
-                cpu, began, first = 0.0, began - _POLL, 0
-            wait_until(lambda: sides.end(name, process) >= records, "it has all", within=START_SECONDS, every=_POLL)
-            costs.cpu.append((cpu_of(process.pid) - cpu) / (records - first) * 1e6)
-            costs.seconds.append((time.monotonic() - began) / (records - first) * records)
+            write(sides.source, name, records, "lz4")
+            wait_until(lambda: sides.end(name, process) > records, "it has all", within=START_SECONDS, every=_POLL)
+            costs.cpu.append((cpu_of(process.pid) - cpu) / records * 1e6)
+            costs.seconds.append(time.monotonic() - began)
 
     def lag(self, program: Program, *, makes_topics: bool) -> list[float]:
         """Seconds from when a record was made until it was read in the target, of each record, rising."""
@@ -211,7 +210,7 @@ def measure(report: Report, bench: Bench, size: Size) -> None:
     mine_lag, maker_lag = bench.lag(ours, makes_topics=True), bench.lag(mirror_maker, makes_topics=False)
     report.results += [
         Result("application, CPU a record", "µs", app.cpu, MM2, maker.cpu, GOAL_APP),
-        Result("application, all records", "s", app.seconds, MM2, maker.seconds, GOAL_SECONDS),
+        Result("application, all records written and mirrored", "s", app.seconds, MM2, maker.seconds, GOAL_SECONDS),
         Result("lag, median", "s", [_part(mine_lag, 0.5)], "MirrorMaker 2", [_part(maker_lag, 0.5)]),
         Result("lag, p99", "s", [_part(mine_lag, 0.99)], max_value=GOAL_LAG),
         Result("lag, p99 of MirrorMaker 2", "s", [_part(maker_lag, 0.99)]),
