@@ -278,6 +278,7 @@ Next, in a shell at the repository's root:
   kubectl -n {OPERATOR_NAMESPACE} logs deployment/seawall -f
   kubectl -n {OPERATOR_NAMESPACE} port-forward service/seawall-metrics 8080   # then: curl localhost:8080/metrics
   kubectl explain walc.spec.topics
+  .venv/bin/pytest -m e2e e2e/test_greptimedb_operator.py      # a GreptimeDBCluster of greptimedb-operator
   make cluster-down                                            # stop everything"""
 
 
