@@ -80,6 +80,7 @@ def make_line(name: str, size: int | None, reason: Against | None = None) -> Top
         reason=reason,
         message="",
         held_by="region 1 on datanode 1",
+        hold_lag_entries=None,
         entries_below=50,
         entries_above=50,
         bytes_below=None,

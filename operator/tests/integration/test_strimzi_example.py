@@ -40,7 +40,7 @@ def rights_of(user: str) -> Rights:
 
 def shown_for_drills(user: str) -> set[str]:
     """What the command of docs/kafka-acls.md gives for drills."""
-    drills = TABLE.read_text().partition("## Drills")[2]
+    drills = TABLE.read_text().partition("## Drills")[2].partition("\n## ")[0]
     (command,) = re.findall(rf"--allow-principal User:{user} ((?:.*\\\n)*.*)", drills)
     assert f"--topic {SCRATCH} --resource-pattern-type prefixed" in command
     return set(re.findall(r"--operation (\w+)", command))

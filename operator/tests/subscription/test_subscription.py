@@ -341,7 +341,7 @@ def test_the_ledger_names_the_subscription_as_the_holder_and_how_far_it_is_behin
     observed = world.observer().observe(world.cluster())
     assert isinstance(observed, Observation)
     (line,) = [each for each in topic_lines(plan(observed.assessment.inputs)) if each.name == "wal_0"]
-    assert line.held_by == "WALHold dr of WALSubscription dr, 30 entries behind"
+    assert (line.held_by, line.hold_lag_entries) == ("WALHold dr of WALSubscription dr", 30)
 
 
 def test_what_is_deleted_needs_nothing() -> None:

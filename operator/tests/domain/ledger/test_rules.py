@@ -335,5 +335,5 @@ def test_a_line_answers_why_a_topic_is_not_shrinking() -> None:
     assert lines[0].message == "everything before 10 can be purged"
     assert lines[0].held_by == "region 0 on datanode 1"
     assert lines[1].message.endswith("(region 3 on datanode 1)")
-    assert lines[2].held_by == "WALHold hold, 30 entries behind"
+    assert (lines[2].held_by, lines[2].hold_lag_entries) == ("WALHold hold", 30)
     assert [line.entries_to_purge for line in lines] == [10, 0, 0]

@@ -32,6 +32,8 @@ class TopicLine:
     message: str
     """The reason's sentence, with the region that gives it; or what would be deleted."""
     held_by: str
+    hold_lag_entries: int | None
+    """From the hold that keeps the topic to the end of the log."""
     entries_below: int | None
     entries_above: int | None
     bytes_below: int | None
@@ -63,7 +65,8 @@ def topic_lines(ledger: Ledger) -> tuple[TopicLine, ...]:
             ledger.purge_to.at(row),
             reason := ledger.reason(row),
             _message(ledger, row, reason, culprits),
-            _held_by_now(ledger, row),
+            held_by(ledger, row),
+            _hold_lag(ledger, row),
             below.at(row),
             above.at(row),
             bytes_below.at(row),
@@ -84,12 +87,12 @@ def held_by(ledger: Ledger, row: int) -> str:
     return _holder(ledger, row) if dead is None else f"{_holder(ledger, row)} ({dead})"
 
 
-def _held_by_now(ledger: Ledger, row: int) -> str:
-    """The same for a page of this moment: with how far a hold is behind the end of the log."""
+def _hold_lag(ledger: Ledger, row: int) -> int | None:
+    """How far the hold that keeps the topic is behind the end of the log; None: no hold keeps it, or nobody knows."""
     end, held = ledger.topics.high_watermark.at(row), ledger.case.bounds.hold.at(row)
     if ledger.holder_of(row) is not Holder.HOLD or end is None or held is None:
-        return held_by(ledger, row)
-    return f"{held_by(ledger, row)}, {end - held} entries behind"
+        return None
+    return end - held
 
 
 def _holder(ledger: Ledger, row: int) -> str:  # noqa: PLR0911 - one for each holder
