@@ -52,7 +52,9 @@ def words(rights: Any, *, on_cluster: bool) -> set[str]:
 
 
 def test_the_user_of_the_operator_may_all_that_the_table_names_and_no_more() -> None:
-    named = {right for rights in rights_of_table().values() for right in rights}
+    """In the Kafka of the WALCluster; what is done in the target of a mirror needs more there, and nothing here."""
+    here = [rights for work, rights in rights_of_table().items() if "target" not in work]
+    named = {right for rights in here for right in rights}
     assert rights_of("seawall") == {
         ("topic", POOL): words(named, on_cluster=False),
         ("cluster", None): words(named, on_cluster=True),
