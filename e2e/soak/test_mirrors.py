@@ -36,9 +36,14 @@ def mirror_while_rows_are_written(
         kubectl("-n", site.namespace, "delete", "pod", f"dr-{number}-driver", "--force", "--grace-period=0")
         mirror.wait("Lagging")
         mirror.wait("Streaming", within=240)
+        starts = site.log_starts()
+        wait_until(
+            lambda: all(offset > starts[topic] for topic, offset in mirror.held().items()),
+            "the source keeps less, as the target has more",
+            explain=mirror.explain,
+        )
         rows.wait_until_written_everywhere()
-    held: dict[str, int] = (mirror.hold() or {})["spec"]["topics"]
-    return held
+    return mirror.held()
 
 
 @pytest.mark.timeout(1200)

@@ -87,6 +87,11 @@ class Mirror(SparkJobs):
         """Its WALHold, if there is one."""
         return find(self.wal.namespace, "walholds", NAME)
 
+    def held(self) -> dict[str, int]:
+        """From where on the source keeps each topic for it."""
+        found: dict[str, int] = (self.hold() or {})["spec"]["topics"]
+        return found
+
 
 def digests(toolbox: Toolbox, servers: str, ranges: Mapping[str, tuple[int, int]]) -> dict[str, str]:
     """Of the records of these offsets, as a plain client reads them."""
