@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 
 from seawall_e2e.commands import Object, kubectl
@@ -14,7 +14,7 @@ NODE_ID = 10
 POD = f"kafka-extra-{NODE_ID}"
 """The image takes the node id from its end. It is not kafka-10: the platform's StatefulSet would adopt that."""
 BROKER_ONLY = "process.roles=broker\nlisteners=PLAINTEXT://:9092,SASL_SSL://:9093\n"
-"""The platform's brokers are controllers as well. Of two lines with one key the last one counts."""
+"""The platform's brokers are controllers as well."""
 START_SECONDS = 120
 STOP_SECONDS = 150
 """More than the pod's grace."""
@@ -26,7 +26,7 @@ def extra_broker() -> Iterator[int]:
 
     At the end it is stopped and unregistered, and its disk is gone: whoever needs what is on it drains it before.
     """
-    apply(*_objects())
+    apply(*broker_objects(POD, BROKER_ONLY))
     try:
         ready = ("wait", f"pod/{POD}", "--for=condition=Ready", f"--timeout={START_SECONDS}s")
         kubectl("-n", "kafka", *ready, timeout=START_SECONDS + 10)
@@ -51,16 +51,31 @@ def _unregister() -> None:
         kafka_tool("kafka-cluster", "unregister", "--id", str(NODE_ID))
 
 
-def _objects() -> tuple[Object, Object]:
-    """Its configuration and its pod, made from what the platform's brokers have."""
-    metadata = {"name": POD, "namespace": "kafka"}
+def broker_objects(pod: str, lines: str, environment: Mapping[str, str] | None = None) -> tuple[Object, Object]:
+    """The configuration and the pod of a broker, made from what the platform's brokers have.
+
+    Args:
+        pod: its name, whose end is the node id; both objects are called so.
+        lines: of its configuration. Of two lines with one key the last one counts.
+        environment: what differs of the container's.
+    """
+    metadata = {"name": pod, "namespace": "kafka"}
     properties = get("kafka", "configmaps", "kafka")["data"]["server.properties"]
-    config = {"server.properties": f"{properties}\n{BROKER_ONLY}"}
+    config = {"server.properties": f"{properties}\n{lines}"}
     template = get("kafka", "statefulsets", "kafka")["spec"]["template"]
+    (container,) = template["spec"]["containers"]
+    own_values = environment or {}
+    variables = [{**each, "value": own_values.get(each["name"], each["value"])} for each in container["env"]]
     kept = [each for each in template["spec"]["volumes"] if each["name"] != "config"]
-    own = [{"name": "config", "configMap": {"name": POD}}, {"name": "data", "emptyDir": {}}]
+    own = [{"name": "config", "configMap": {"name": pod}}, {"name": "data", "emptyDir": {}}]
     # With its hostname and the Service's name it has an address, as the pods of a StatefulSet have.
-    spec = {**template["spec"], "hostname": POD, "subdomain": "kafka", "volumes": [*kept, *own]}
+    spec = {
+        **template["spec"],
+        "hostname": pod,
+        "subdomain": "kafka",
+        "containers": [{**container, "env": variables}],
+        "volumes": [*kept, *own],
+    }
     return (
         {"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata, "data": config},
         {

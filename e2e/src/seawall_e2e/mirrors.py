@@ -10,6 +10,7 @@ from typing import Any
 
 from seawall_e2e.cluster import REPOSITORY
 from seawall_e2e.commands import Object, kubectl, run
+from seawall_e2e.extra_broker import broker_objects
 from seawall_e2e.objects import apply, find, get
 from seawall_e2e.spark_jobs import ACCOUNT, SMALL, SparkJobs
 from seawall_e2e.toolbox import Toolbox
@@ -30,7 +31,7 @@ ALONE = "\n".join(
         "share.coordinator.state.topic.min.isr=1",
     )
 )
-"""What differs from the platform's. Of two lines with one key the last one counts."""
+"""What differs from the platform's."""
 NAME, TARGET = "dr", "elsewhere"
 DIGEST = Path(__file__).with_name("log_digest.py")
 
@@ -43,7 +44,7 @@ def build_subscription_image() -> str:
 @contextmanager
 def second_kafka() -> Iterator[str]:
     """A Kafka of one broker beside the platform's; its address. At the end it is gone with its disk."""
-    apply(*_objects())
+    apply(*broker_objects(POD, ALONE, {"KAFKA_CLUSTER_ID": CLUSTER_ID}))
     try:
         kubectl("-n", "kafka", "wait", f"pod/{POD}", "--for=condition=Ready", "--timeout=120s", timeout=130)
         yield SERVERS
@@ -98,36 +99,3 @@ def digests(toolbox: Toolbox, servers: str, ranges: Mapping[str, tuple[int, int]
     words = ("exec", "toolbox", "--", "python", "-c", DIGEST.read_text(), servers, json.dumps(ranges))
     found: dict[str, str] = json.loads(kubectl("-n", toolbox.namespace, *words, timeout=300))
     return found
-
-
-def _objects() -> tuple[Object, Object]:
-    """Its configuration and its pod, made from what the platform's brokers have."""
-    metadata = {"name": POD, "namespace": "kafka"}
-    properties = get("kafka", "configmaps", "kafka")["data"]["server.properties"]
-    template = get("kafka", "statefulsets", "kafka")["spec"]["template"]
-    (container,) = template["spec"]["containers"]
-    own = {"KAFKA_CLUSTER_ID": CLUSTER_ID}
-    environment = [{**each, "value": own.get(each["name"], each["value"])} for each in container["env"]]
-    kept = [each for each in template["spec"]["volumes"] if each["name"] != "config"]
-    volumes = [*kept, {"name": "config", "configMap": {"name": POD}}, {"name": "data", "emptyDir": {}}]
-    spec = {
-        **template["spec"],
-        "hostname": POD,
-        "subdomain": "kafka",
-        "containers": [{**container, "env": environment}],
-        "volumes": volumes,
-    }
-    return (
-        {
-            "apiVersion": "v1",
-            "kind": "ConfigMap",
-            "metadata": metadata,
-            "data": {"server.properties": f"{properties}\n{ALONE}\n"},
-        },
-        {
-            "apiVersion": "v1",
-            "kind": "Pod",
-            "metadata": {**metadata, "labels": template["metadata"]["labels"]},
-            "spec": spec,
-        },
-    )

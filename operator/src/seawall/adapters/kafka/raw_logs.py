@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Collection, Mapping
-from typing import Any
+from collections.abc import Callable, Collection, Mapping
+from functools import partial
+from typing import Any, TypeVar
 
 from confluent_kafka import KafkaError
 from kafka.protocol.consumer import OffsetForLeaderEpochRequest
 
-from seawall.adapters.kafka.raw import Silence, connect
+from seawall.adapters.kafka.raw import RawKafka, Silence, connect
 from seawall.adapters.kafka.raw_cluster import replica_sizes, sizes_request
 from seawall.adapters.kafka.topic_answers import failure_of, refused_names, unanswered
 from seawall.domain.kafka import KafkaConnection
 from seawall.domain.kafka_log import EpochEnd, EpochUnknown, LogSizes, TopicFailure
+
+FoundT = TypeVar("FoundT")
 
 CONSUMER = -1
 """The replica id of those that are none: Kafka then asks for the right to describe the topic, not the cluster."""
@@ -26,29 +29,52 @@ ANY_EPOCH = -1
 def describe_epoch_ends(
     connection: KafkaConnection, epochs: Mapping[str, int], seconds: float
 ) -> dict[str, EpochEnd | EpochUnknown | TopicFailure]:
-    """One request for the leaders of all topics, and one to each leader."""
-    answers: dict[str, EpochEnd | EpochUnknown | TopicFailure] = {**refused_names(epochs)}
-    asked = [topic for topic in epochs if topic not in answers]
+    """By topic where an epoch ended."""
+
+    def read(reported: Any) -> dict[str, EpochEnd | EpochUnknown | TopicFailure]:
+        return {result.topic: _epoch_end(result.topic, result.partitions[0]) for result in reported.topics}
+
+    return ask_leaders(connection, epochs, seconds, partial(_epochs_request, epochs), read)
+
+
+def ask_leaders(
+    connection: KafkaConnection,
+    topics: Collection[str],
+    seconds: float,
+    request_of: Callable[[Collection[str]], Any],
+    read: Callable[[Any], Mapping[str, FoundT]],
+) -> dict[str, FoundT | TopicFailure]:
+    """One request for the leaders of all topics, and one to each leader: `request_of` makes it, `read` the answers."""
+    answers: dict[str, FoundT | TopicFailure] = {**refused_names(topics)}
+    asked = [topic for topic in topics if topic not in answers]
     if not asked:
         return answers
     kafka = connect(connection, seconds)
     if isinstance(kafka, Silence):
         return answers | {topic: unanswered(topic, kafka.why) for topic in asked}
     with kafka:
-        metadata = kafka.describe_topics(asked)
-        if isinstance(metadata, Silence):
-            return answers | {topic: unanswered(topic, metadata.why) for topic in asked}
         by_leader: dict[int, list[str]] = defaultdict(list)
-        for described in metadata.topics:
-            leader = leader_of(described)
+        for topic, leader in leaders_of(kafka, asked).items():
             if isinstance(leader, TopicFailure):
-                answers[described.name] = leader
+                answers[topic] = leader
             else:
-                by_leader[leader].append(described.name)
-        reported = kafka.ask({leader: _epochs_request(epochs, topics) for leader, topics in by_leader.items()})
-        for leader, topics in by_leader.items():
-            answers |= _epoch_ends(topics, reported[leader])
+                by_leader[leader].append(topic)
+        reported = kafka.ask({leader: request_of(names) for leader, names in by_leader.items()})
+    for leader, names in by_leader.items():
+        answer = reported[leader]
+        silence = answer.why if isinstance(answer, Silence) else "its leader left it out"
+        found: Mapping[str, FoundT] = {} if isinstance(answer, Silence) else read(answer)
+        answers |= {topic: found.get(topic, unanswered(topic, silence)) for topic in names}
     return answers
+
+
+def leaders_of(kafka: RawKafka, topics: Collection[str]) -> dict[str, int | TopicFailure]:
+    """By topic its leader, or why there is none."""
+    metadata = kafka.describe_topics(topics)
+    if isinstance(metadata, Silence):
+        return {topic: unanswered(topic, metadata.why) for topic in topics}
+    found = {described.name: _leader_of(described) for described in metadata.topics}
+    return {topic: found.get(topic, unanswered(topic, "Kafka left it out")) for topic in topics}
 
 
 def describe_sizes(
@@ -78,7 +104,7 @@ def describe_sizes(
     return answers | _not_there(metadata)
 
 
-def leader_of(described: Any) -> int | TopicFailure:
+def _leader_of(described: Any) -> int | TopicFailure:
     """The leader of a topic in Kafka's metadata, or why there is none."""
     if described.error_code:
         return failure_of(described.name, KafkaError(described.error_code))
@@ -103,13 +129,6 @@ def _epochs_request(epochs: Mapping[str, int], topics: Collection[str]) -> Offse
             for topic in topics
         ],
     )
-
-
-def _epoch_ends(topics: Collection[str], reported: Any) -> dict[str, EpochEnd | EpochUnknown | TopicFailure]:
-    if isinstance(reported, Silence):
-        return {topic: unanswered(topic, reported.why) for topic in topics}
-    ends = {result.topic: _epoch_end(result.topic, result.partitions[0]) for result in reported.topics}
-    return {topic: ends.get(topic, unanswered(topic, "its leader left it out")) for topic in topics}
 
 
 def _epoch_end(topic: str, end: Any) -> EpochEnd | EpochUnknown | TopicFailure:

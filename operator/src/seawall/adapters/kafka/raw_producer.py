@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import base64
 import uuid
-from collections import defaultdict
 from collections.abc import Collection
 from typing import Any
 
@@ -15,8 +14,8 @@ from kafka.record.default_records import DefaultRecordBatchBuilder
 
 from seawall.adapters.kafka.errors import raise_error
 from seawall.adapters.kafka.raw import RawKafka, Silence, answered, connect
-from seawall.adapters.kafka.raw_logs import WAL_PARTITION, leader_of
-from seawall.adapters.kafka.topic_answers import failure_of, refused_names, unanswered
+from seawall.adapters.kafka.raw_logs import WAL_PARTITION, ask_leaders, leaders_of
+from seawall.adapters.kafka.topic_answers import failure_of
 from seawall.adapters.times import NO_TRANSACTION_MS
 from seawall.domain.errors import OutsideUnavailable
 from seawall.domain.kafka import KafkaConnection
@@ -47,23 +46,12 @@ def take_producer_id(connection: KafkaConnection, seconds: float) -> ProducerId:
 def describe_producer(
     connection: KafkaConnection, topics: Collection[str], producer_id: int, seconds: float
 ) -> dict[str, ProducerState | TopicFailure]:
-    """One request for the leaders of all topics, and one to each leader."""
-    answers: dict[str, ProducerState | TopicFailure] = {**refused_names(topics)}
-    asked = [topic for topic in topics if topic not in answers]
-    kafka = connect(connection, seconds) if asked else Silence("nobody is asked")
-    if isinstance(kafka, Silence):
-        return answers | {topic: unanswered(topic, kafka.why) for topic in asked}
-    with kafka:
-        by_leader: dict[int, list[str]] = defaultdict(list)
-        for topic, leader in _leaders(kafka, asked).items():
-            if isinstance(leader, TopicFailure):
-                answers[topic] = leader
-            else:
-                by_leader[leader].append(topic)
-        reported = kafka.ask({leader: _producers_request(names) for leader, names in by_leader.items()})
-    for leader, names in by_leader.items():
-        answers |= _states(names, reported[leader], producer_id)
-    return answers
+    """By topic what its leader remembers of the producer."""
+
+    def read(reported: Any) -> dict[str, ProducerState | TopicFailure]:
+        return {topic.name: _state(topic.name, topic.partitions[0], producer_id) for topic in reported.topics}
+
+    return ask_leaders(connection, topics, seconds, _producers_request, read)
 
 
 def append_nulls(connection: KafkaConnection, nulls: Nulls, seconds: float) -> None:
@@ -74,7 +62,7 @@ def append_nulls(connection: KafkaConnection, nulls: Nulls, seconds: float) -> N
         OutsideUnavailable: it did not answer.
     """
     with _connected(connection, seconds) as kafka:
-        leader = _leaders(kafka, [nulls.topic])[nulls.topic]
+        leader = leaders_of(kafka, [nulls.topic])[nulls.topic]
         if isinstance(leader, TopicFailure):
             code = KafkaError.UNKNOWN_TOPIC_OR_PART if leader.why is TopicTrouble.UNKNOWN_TOPIC else None
             raise_error(f"to append to {nulls.topic}", code or KafkaError.LEADER_NOT_AVAILABLE, leader.message)
@@ -93,24 +81,9 @@ def _connected(connection: KafkaConnection, seconds: float) -> RawKafka:
     return kafka
 
 
-def _leaders(kafka: RawKafka, topics: Collection[str]) -> dict[str, int | TopicFailure]:
-    metadata = kafka.describe_topics(topics)
-    if isinstance(metadata, Silence):
-        return {topic: unanswered(topic, metadata.why) for topic in topics}
-    found: dict[str, int | TopicFailure] = {described.name: leader_of(described) for described in metadata.topics}
-    return {topic: found.get(topic, unanswered(topic, "Kafka left it out")) for topic in topics}
-
-
 def _producers_request(topics: Collection[str]) -> DescribeProducersRequest:
     of_topic = DescribeProducersRequest.TopicRequest
     return DescribeProducersRequest(topics=[of_topic(name=name, partition_indexes=[WAL_PARTITION]) for name in topics])
-
-
-def _states(topics: Collection[str], reported: Any, producer_id: int) -> dict[str, ProducerState | TopicFailure]:
-    if isinstance(reported, Silence):
-        return {topic: unanswered(topic, reported.why) for topic in topics}
-    found = {topic.name: _state(topic.name, topic.partitions[0], producer_id) for topic in reported.topics}
-    return {topic: found.get(topic, unanswered(topic, "its leader left it out")) for topic in topics}
 
 
 def _state(topic: str, partition: Any, producer_id: int) -> ProducerState | TopicFailure:

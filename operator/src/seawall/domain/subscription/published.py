@@ -5,8 +5,6 @@ Numbers are others at each look: they are written every half minute, or with wha
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from seawall.api.meta import Condition, ConditionType
 from seawall.api.v1alpha1.hold import WALHold
 from seawall.api.v1alpha1.subscription import WALSubscription
@@ -34,20 +32,9 @@ from seawall.domain.subscription.logs import Halt, LogsNow, Position
 from seawall.domain.times import SUBSCRIPTION_MEASURES
 
 
-@dataclass(frozen=True, slots=True)
-class Numbers:
-    """How far a subscription is, as it was just observed."""
-
-    counts: SubscriptionTopicCounts
-    lag: Lag | None
-    worst: tuple[LaggingTopic, ...]
-
-
-def measure(case: Case) -> Numbers:
-    """Counts."""
-    stops = {name: each for name, each in case.standings.items() if isinstance(each, Halt)}
-    counts = SubscriptionTopicCounts(total=len(case.rows), stopped=len(stops))
-    return Numbers(counts, lag_of(case), _worst(case))
+def _counts(case: Case) -> SubscriptionTopicCounts:
+    stopped = sum(isinstance(each, Halt) for each in case.standings.values())
+    return SubscriptionTopicCounts(total=len(case.rows), stopped=stopped)
 
 
 def lag_of(case: Case) -> Lag | None:
@@ -111,13 +98,13 @@ def published(
 
 def bare(obj: WALSubscription, build: ConditionBuilder, verdict: Verdict) -> Published[WALSubscriptionStatus]:
     """Of one whose WALCluster declares nothing for it, or is not there: what is known of it stays."""
-    state = obj.status.state or SubscriptionState.PENDING
-    own = {condition.type for condition in build.kstatus(verdict)}
+    state, ready = obj.status.state or SubscriptionState.PENDING, build.kstatus(verdict)
+    own = {condition.type for condition in ready}
     kept = tuple(condition for condition in obj.status.conditions if condition.type not in own)
     update = {
         "state": state,
         "observed_generation": obj.metadata.generation,
-        "conditions": (*build.kstatus(verdict), *kept),
+        "conditions": (*ready, *kept),
     }
     status = obj.status.model_copy(update=update)
     return Published(status, transition_events(obj.status.conditions, status.conditions))
@@ -128,15 +115,14 @@ def _is_fresh(case: Case, state: SubscriptionState) -> bool:
     before = case.obj.status
     at = before.measured_time
     is_recent = at is not None and at <= case.now < at + SUBSCRIPTION_MEASURES
-    return is_recent and state == before.state and measure(case).counts == before.counts
+    return is_recent and state == before.state and _counts(case) == before.counts
 
 
 def _as_status(case: Case) -> dict[str, object]:
-    numbers = measure(case)
     return {
-        "counts": numbers.counts,
-        "lag": numbers.lag,
-        "worst": numbers.worst,
+        "counts": _counts(case),
+        "lag": lag_of(case),
+        "worst": _worst(case),
         "measured_time": case.now.replace(microsecond=0),
     }
 
