@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import argparse
 import logging
 import sys
 from collections.abc import Sequence
 from datetime import UTC, datetime
-from pathlib import Path
 
 from py4j.protocol import Py4JError
 from pyspark.sql import SparkSession
@@ -18,13 +16,13 @@ from replay_verification.report import Report, make_report
 from replay_verification.request import Request, read_request
 from replay_verification.storage import Storage
 from replay_verification.summary import summarize, summarize_failure
+from sparkjob.command_line import NONE, begin_logging, request_parser, write_summary
 from sparkjob.errors import Interrupted, Refused
 from sparkjob.outcome import Outcome
 from sparkjob.request_file import check_digest
 from sparkjob.session import check_connector, open_session, sentence_of
 
 LOG = logging.getLogger("replay_verification")
-NONE = "-"
 
 
 def run() -> None:
@@ -34,17 +32,12 @@ def run() -> None:
 
 def main(arguments: Sequence[str] | None = None, spark: SparkSession | None = None) -> int:
     """Verifies and returns the exit code; a summary is written whatever happens. A session that is given stays open."""
-    parser = argparse.ArgumentParser(prog="replay-verification", description=__doc__)
-    parser.add_argument("--request", required=True, help="file, gzipped when it ends in .gz")
-    parser.add_argument(
-        "--digest", help="SHA-256 of the request: another one is refused before anything is done with it"
-    )
+    parser = request_parser("replay-verification", __doc__)
     parser.add_argument(
         "--report", required=True, help="URI of the JSON report; the page is written beside it; - for none"
     )
-    parser.add_argument("--summary", required=True, help="file, at most 4 KiB; - for none")
     given = parser.parse_args(arguments)
-    logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s %(message)s", stream=sys.stderr)
+    begin_logging()
     request: Request | None = None
     try:
         request = read_request(given.request)
@@ -63,8 +56,7 @@ def main(arguments: Sequence[str] | None = None, spark: SparkSession | None = No
         digest, level = (None, None) if request is None else (request.digest, request.level.value)
         summary = summarize_failure(outcome, message, digest, level)
     LOG.info("%s: %s", outcome, message)
-    if given.summary != NONE:
-        Path(given.summary).write_bytes(summary)
+    write_summary(given.summary, summary)
     return outcome.exit_code
 
 

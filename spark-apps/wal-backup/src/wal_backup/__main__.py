@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import argparse
 import logging
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 from pyspark.sql import SparkSession
 
+from sparkjob.command_line import begin_logging, request_parser, write_summary
 from sparkjob.errors import Interrupted, Refused
 from sparkjob.outcome import Outcome
 from sparkjob.request_file import check_digest, digest_of, read_bytes
@@ -31,7 +30,6 @@ from wal_backup.summary import summarize
 from wal_backup.verify import Verifier
 
 LOG = logging.getLogger("wal_backup")
-NONE = "-"
 
 
 def run() -> None:
@@ -41,13 +39,10 @@ def run() -> None:
 
 def main(arguments: Sequence[str] | None = None, spark: SparkSession | None = None) -> int:
     """Runs one command and returns the exit code; a summary is written whatever happens."""
-    parser = argparse.ArgumentParser(prog="wal-backup", description=__doc__)
+    parser = request_parser("wal-backup", __doc__)
     parser.add_argument("command", choices=sorted(COMMANDS))
-    parser.add_argument("--request", required=True, help="file, gzipped when it ends in .gz")
-    parser.add_argument("--digest", help="SHA-256 of the request: another one is refused before anything is done")
-    parser.add_argument("--summary", required=True, help="file, at most 4 KiB; - for none")
     given = parser.parse_args(arguments)
-    logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s %(message)s", stream=sys.stderr)
+    begin_logging()
     digest: str | None = None
     answer = Answer("")
     try:
@@ -68,8 +63,7 @@ def main(arguments: Sequence[str] | None = None, spark: SparkSession | None = No
         LOG.exception("It broke off")
         outcome, answer = Outcome.INTERRUPTED, Answer(f"it broke off: {sentence_of(error)}")
     LOG.info("%s: %s", outcome, answer.message)
-    if given.summary != NONE:
-        Path(given.summary).write_bytes(summarize(outcome, answer.message, digest, answer.findings, answer.details))
+    write_summary(given.summary, summarize(outcome, answer.message, digest, answer.findings, answer.details))
     return outcome.exit_code
 
 

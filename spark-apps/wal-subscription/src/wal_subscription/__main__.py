@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import argparse
 import logging
 import sys
 from collections.abc import Sequence
-from pathlib import Path
 
 from pyspark.sql import SparkSession
 
+from sparkjob.command_line import begin_logging, request_parser, write_summary
 from sparkjob.errors import Interrupted, Refused
 from sparkjob.request_file import check_digest, digest_of, read_bytes
 from sparkjob.session import open_session, sentence_of
@@ -19,7 +18,6 @@ from wal_subscription.stream import mirror
 from wal_subscription.summary import Outcome, summarize
 
 LOG = logging.getLogger("wal_subscription")
-NONE = "-"
 
 
 def run() -> None:
@@ -29,12 +27,9 @@ def run() -> None:
 
 def main(arguments: Sequence[str] | None = None, spark: SparkSession | None = None) -> int:
     """Mirrors until somebody must act, and returns the exit code; a summary is written whatever happens."""
-    parser = argparse.ArgumentParser(prog="wal-subscription", description=__doc__)
-    parser.add_argument("--request", required=True, help="file, gzipped when it ends in .gz")
-    parser.add_argument("--digest", help="SHA-256 of the request: another one is refused before anything is done")
-    parser.add_argument("--summary", required=True, help="file, at most 4 KiB; - for none")
+    parser = request_parser("wal-subscription", __doc__)
     given = parser.parse_args(arguments)
-    logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s %(message)s", stream=sys.stderr)
+    begin_logging()
     digest: str | None = None
     stops: Sequence[Stop] = ()
     try:
@@ -51,8 +46,7 @@ def main(arguments: Sequence[str] | None = None, spark: SparkSession | None = No
         LOG.exception("It broke off")
         outcome, message = Outcome.INTERRUPTED, f"it broke off: {sentence_of(error)}"
     LOG.info("%s: %s", outcome, message)
-    if given.summary != NONE:
-        Path(given.summary).write_bytes(summarize(outcome, message, digest, stops))
+    write_summary(given.summary, summarize(outcome, message, digest, stops))
     return outcome.exit_code
 
 
