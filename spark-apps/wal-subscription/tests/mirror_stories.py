@@ -71,10 +71,12 @@ class Stories:
     def a_foreign_record_before_the_first_batch_is_told_and_nothing_follows_that_batch(self) -> None:
         """Kafka does not know the producer yet, and takes any sequence."""
         mirror, name = self._in_batches()
-        with before(ProduceRequest, lambda: mirror.target.topics.append({name: RECORDS[:1]})):
+        with before(ProduceRequest, lambda: mirror.target.topics.append({name: RECORDS[:1]})) as sent:
             copied = self._copied(name, compares=False)
         assert copied.stop is not None
         assert (copied.stop.reason, copied.stop.offset) == (Reason.DIVERGED, 0)
+        # What is sent and not waited for may be appended after this reads the log's end.
+        assert len(sent) == 1
         assert mirror.target.of(name).end == 1 + len(RECORDS)
 
     def a_foreign_record_at_the_end_is_told(self) -> None:
@@ -193,9 +195,9 @@ class Stories:
 
 
 @contextmanager
-def before(kind: type, act: Callable[[], None]) -> Iterator[None]:
-    """Something happens right before the first request of this kind is sent."""
-    sends, asks, acted = Line.send, Connection.ask, list[bool]()
+def before(kind: type, act: Callable[[], None]) -> Iterator[list[Any]]:
+    """Something happens right before the first request of this kind is sent; all that were sent are given."""
+    sends, asks, acted, sent = Line.send, Connection.ask, list[bool](), list[Any]()
 
     def first(request: Any) -> None:
         if isinstance(request, kind) and not acted:
@@ -204,6 +206,8 @@ def before(kind: type, act: Callable[[], None]) -> Iterator[None]:
 
     def send(line: Line, request: Any) -> Any:
         first(request)
+        if isinstance(request, kind):
+            sent.append(request)
         return sends(line, request)
 
     def ask(connection: Connection, request: Any, broker: int | None = None) -> Any:
@@ -213,4 +217,4 @@ def before(kind: type, act: Callable[[], None]) -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(Line, "send", send)
         patch.setattr(Connection, "ask", ask)
-        yield
+        yield sent
