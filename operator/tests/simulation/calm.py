@@ -25,9 +25,9 @@ REST_WITHIN = 3_600.0
 """All must be as declared after this: a roll of three datanodes may wait for two deadlines of ten minutes."""
 GRIEF_SECONDS = 600.0
 """What an adversary destroyed need not be as declared; but after this nothing is written of it any more."""
-SETTLES_SECONDS = 120.0
+SETTLES_SECONDS = 90.0
 """For so long it must be: a look may find a minute later what has changed."""
-QUIET_SECONDS = 400.0
+QUIET_SECONDS = 330.0
 """So long nothing may be written any more: longer than any period of a look."""
 
 

@@ -20,8 +20,8 @@ KINDS = {each.KIND.kind: each for each in RESOURCES}
 HISTORY = 12
 """How many rows of a region are remembered that it has flushed: a manifest of before may come back."""
 BROKERS = 4
-SAFETY = {"staleAfter": "120s", "openGrace": "130s"}
-EVERY = {**SPEC, "safety": SAFETY, "interval": "5h"}
+SAFETY = {"staleAfter": "60s", "openGrace": "70s"}
+EVERY = {**SPEC, "safety": SAFETY, "interval": "2m"}
 
 
 @dataclass

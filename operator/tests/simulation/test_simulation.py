@@ -34,3 +34,22 @@ def test_a_seed_is_one_run_in_another_process_with_another_order_of_sets() -> No
     there = subprocess.run(asked, env=env, cwd=OPERATOR, capture_output=True, text=True, check=True, timeout=300)  # noqa: S603 - ours
     assert there.stdout.strip() == simulate(2).digest == simulate(2).digest
     assert simulate(5).digest != simulate(2).digest
+
+
+@pytest.mark.parametrize("bug", QUICK, ids=lambda bug: bug.__name__)
+def test_a_planted_bug_is_found(bug: Bug) -> None:
+    assert find(bug, range(1, 6)) is not None
+
+
+def test_a_seed_that_fails_is_told_with_as_little_as_is_needed() -> None:
+    with pytest.MonkeyPatch.context() as patch:
+        newest_region_counts(patch)
+        found = simulate(1)
+        least = minimize(found)
+    assert found.violation is not None
+    assert least.violation is not None
+    assert least.violation.startswith("I1: ")
+    assert len(least.plan.happenings) < len(found.plan.happenings)
+    told = story(least)
+    assert told.startswith("seed 1, mode ")
+    assert f"({len(found.plan.happenings) - len(least.plan.happenings)} left out)" in told
