@@ -16,7 +16,7 @@ GOLDEN_TESTS := $(addprefix operator/tests/,kernel/test_transcripts.py kernel/te
 INSTANCE_ENV = eval "$$($(PLATFORM)/cluster env)"
 CACHE := $(or $(SEAWALL_CACHE),$(or $(XDG_CACHE_HOME),$(HOME)/.cache)/seawall)
 
-.PHONY: help demo test test-unit golden test-integration e2e e2e-soak check collect format crds proto lock images spark spark-images tools cluster cluster-down bench
+.PHONY: help demo test test-unit golden test-integration e2e e2e-soak check collect format crds proto lock images spark spark-images tools cluster cluster-down bench bench-report
 
 help: ## Explain the targets
 	@grep -hE '^[a-z0-9-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 20
@@ -120,3 +120,6 @@ cluster-down: ## Stop it
 
 bench: .venv/.stamp ## Run all benchmarks, or one: make bench BENCH=topics; SIZE=small takes seconds, to try it
 	$(PY) bench/run.py $(if $(SIZE),--size $(SIZE)) $(BENCH)
+
+bench-report: .venv/.stamp ## Draw how cost grows with size, from bench/results
+	$(PY) bench/growth.py
