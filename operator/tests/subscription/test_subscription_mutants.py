@@ -11,11 +11,13 @@ import pytest
 from seawall.controllers import subscription
 from seawall.controllers.subscription import WALSubscriptionController
 from seawall.domain.kafka_log import LogOffsets, ProducerId, ProducerState
-from seawall.domain.subscription import case, decide, holding, logs, promotion, running, targets
+from seawall.domain.subscription import case, decide, holding, logs, promotion, running, targets, written
 from seawall.domain.subscription.case import Case
 from seawall.domain.subscription.contract import Summary
 from seawall.domain.subscription.logs import LogsNow, Position
+from seawall.domain.subscription.written import Written
 from seawall.observe.mirror import Wanted
+from tests.subscription import test_foreign_writers as foreign
 from tests.subscription import test_promotion as promotions
 from tests.subscription import test_subscription as stories
 from tests.support.mutants import Mutant, find_survivors
@@ -30,8 +32,8 @@ def hold_of_what_was_sent(patch: Patch) -> None:
     patch.setattr(case, "judge", _ahead)
 
 
-def _ahead(row: Any, source: LogsNow, target: LogsNow) -> Any:
-    found = logs.judge(row, source, target)
+def _ahead(row: Any, source: LogsNow, target: LogsNow, find: Any) -> Any:
+    found = logs.judge(row, source, target, find)
     return Position(found.source_end, found.source_end) if isinstance(found, Position) else found
 
 
@@ -47,9 +49,9 @@ def not_granted(patch: Patch) -> None:
 def any_source_log(patch: Patch) -> None:
     """A topic that is made again is the same."""
 
-    def same(row: Any, source: LogsNow, target: LogsNow) -> Any:
+    def same(row: Any, source: LogsNow, target: LogsNow, find: Any) -> Any:
         source_id = source.topic_id(row.name) or row.source_id
-        return logs.judge(row.model_copy(update={"source_id": source_id}), source, target)
+        return logs.judge(row.model_copy(update={"source_id": source_id}), source, target, find)
 
     patch.setattr(case, "judge", same)
     patch.setattr(running, "active", _with_ids_of_now)
@@ -187,8 +189,8 @@ def a_database_flushed_after_it_was_last_asked() -> None:
 def judged_by_offsets(patch: Patch) -> None:
     """A gap is none: it is copied on from where the source starts."""
 
-    def generous(row: Any, source: LogsNow, target: LogsNow) -> Any:
-        found = logs.judge(row, source, target)
+    def generous(row: Any, source: LogsNow, target: LogsNow, find: Any) -> Any:
+        found = logs.judge(row, source, target, find)
         ends = source.ends(row.name)
         is_gap = isinstance(found, logs.Halt) and found.reason == "SourceGap" and row.stopped is None
         return Position(ends.log_start, ends.high_watermark) if is_gap and ends is not None else found
@@ -257,7 +259,58 @@ def stopped_topics_count(patch: Patch) -> None:
     patch.setattr(subscription, "bytes_kept", lambda _, found: found.status.lag_bytes or 0)
 
 
+def all_is_ours(patch: Patch) -> None:
+    """Whoever wrote it, the source need not keep it."""
+    patch.setattr(case, "find_written", lambda row, end, *_: Written(max(end, row.start)))
+
+
+def a_forgotten_producer_wrote_all(patch: Patch) -> None:
+    """What nobody knows is taken for ours."""
+    honest = written.find_written
+
+    def trusting(row: Any, end: int, held: int, producer: Any, state: Any) -> Written:
+        is_forgotten = isinstance(state, ProducerState) and state.epoch is None
+        return Written(end) if is_forgotten else honest(row, end, held, producer, state)
+
+    patch.setattr(case, "find_written", trusting)
+
+
+def silence_is_consent(patch: Patch) -> None:
+    """Where the target does not say what it remembers, all is ours."""
+    honest = written.find_written
+
+    def trusting(row: Any, end: int, held: int, producer: Any, state: Any) -> Written:
+        is_known = isinstance(state, ProducerState)
+        return honest(row, end, held, producer, state) if is_known else Written(max(end, row.start))
+
+    patch.setattr(case, "find_written", trusting)
+
+
+def forgets_where_it_was_held(patch: Patch) -> None:
+    """A hold that is over takes along what was certain."""
+    patch.setattr(holding, "remembered", lambda found: found.status.topics)
+
+
+def all_of_a_promoted_log_is_a_copy(patch: Patch) -> None:
+    """A promotion counts what somebody else wrote."""
+
+    def whole(_: Case, name: str, target: LogsNow) -> int | None:
+        ends = target.ends(name)
+        return None if ends is None else ends.high_watermark
+
+    patch.setattr(promotion, "_end_of_copy", whole)
+
+
 MUTANTS: tuple[Mutant, ...] = (
+    (all_is_ours, foreign.test_records_of_somebody_else_do_not_move_the_hold_before_the_job_says_so),
+    (a_forgotten_producer_wrote_all, foreign.test_a_topic_that_somebody_else_wrote_to_before_the_first_batch_is_held),
+    (
+        a_forgotten_producer_wrote_all,
+        foreign.test_what_somebody_else_writes_when_the_producer_is_forgotten_moves_nothing,
+    ),
+    (silence_is_consent, foreign.what_the_target_does_not_tell_is_in_doubt),
+    (forgets_where_it_was_held, foreign.test_a_hold_that_is_placed_anew_begins_where_it_was_without_known_producers),
+    (all_of_a_promoted_log_is_a_copy, foreign.test_what_somebody_else_wrote_is_no_copy_when_it_is_promoted),
     (stopped_topics_count, stories.test_a_stopped_topic_uses_up_the_budget_and_the_others_go_on_without_it),
     (not_fenced, promotions.test_a_failover_fences_pads_and_lists_what_is_lost),
     (epoch_not_raised, promotions.test_a_failover_fences_pads_and_lists_what_is_lost),

@@ -28,8 +28,9 @@ from seawall.domain.spark_job.actions import (
     Submit,
 )
 from seawall.domain.step import Event
+from seawall.domain.subscription import promotion
 from seawall.domain.subscription.actions import AppendNulls, GuardTargets, MakeTargets, MoveHold, SubscriptionAction
-from seawall.domain.subscription.case import Case, Observed, SubscriptionDecision
+from seawall.domain.subscription.case import Case, Observed, Silent, SubscriptionDecision
 from seawall.domain.subscription.decide import case_of, decide
 from seawall.domain.subscription.holding import bytes_kept
 from seawall.domain.subscription.lag import Pending, advance, seconds_of
@@ -110,7 +111,7 @@ class WALSubscriptionController(Controller[WALSubscription, Observed, WALSubscri
             target=target,
             source=source,
             needs=self._needs(case, cluster, obj),
-            producers=self._producers(obj, wanted, target),
+            producers=self._producers(obj, wanted, base, target),
             # After the hold was read: what can be held is known of a time at which it existed.
             ledger=self._ledger(case, cluster),
             producer=self._producer(obj, wanted, target),
@@ -151,13 +152,14 @@ class WALSubscriptionController(Controller[WALSubscription, Observed, WALSubscri
         return find_needs(self.observer.observe(cluster), case.selected, records)
 
     def _producers(
-        self, obj: WALSubscription, wanted: Wanted, target: object
+        self, obj: WALSubscription, wanted: Wanted, base: Observed, target: LogsNow | Silent
     ) -> Mapping[str, ProducerState | TopicFailure]:
-        """Read after the ends of the logs: what is padded by it is never too little."""
-        found, producer = obj.status.promotion, obj.status.producer
-        if found is None or producer is None or found.time is not None or not isinstance(target, LogsNow):
+        """Read after the ends of the logs: what is padded by it is never too little, what is ours never too much."""
+        producer, case = obj.status.producer, case_of(obj, replace(base, target=target))
+        if producer is None or isinstance(case, Verdict) or not isinstance(target, LogsNow):
             return {}
-        return self.mirrors.describe_producer(obj, wanted, [row.name for row in found.topics], producer.id)
+        names = promotion.asked(case)
+        return self.mirrors.describe_producer(obj, wanted, names, producer.id) if names else {}
 
     def _producer(self, obj: WALSubscription, wanted: Wanted, target: object) -> Producer | None:
         """One for all that will ever be written; it counts once it is recorded."""

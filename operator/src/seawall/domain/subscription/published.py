@@ -51,7 +51,7 @@ def lag_of(case: Case) -> Lag | None:
 
 
 def _worst(case: Case) -> tuple[LaggingTopic, ...]:
-    """Those that are stopped, then those that lack the most."""
+    """Those that are stopped, those of which it is not certain how far they are, then those that lack the most."""
     stopped = [
         LaggingTopic(
             topic=name,
@@ -63,11 +63,11 @@ def _worst(case: Case) -> tuple[LaggingTopic, ...]:
         for name, each in case.standings.items()
         if isinstance(each, Halt)
     ]
-    behind = [(each.behind, name, each) for name, each in case.standings.items() if isinstance(each, Position)]
+    behind = [(name, each) for name, each in case.standings.items() if isinstance(each, Position)]
     rows = [
-        LaggingTopic(topic=name, applied=each.applied, source_end=each.source_end)
-        for lacking, name, each in sorted(behind, key=lambda found: (-found[0], found[1]))
-        if lacking
+        LaggingTopic(topic=name, applied=each.applied, source_end=each.source_end, message=each.doubt[:1024])
+        for name, each in sorted(behind, key=lambda found: (not found[1].doubt, -found[1].behind, found[0]))
+        if each.behind or each.doubt
     ]
     return tuple((stopped + rows)[:MAX_WORST])
 
