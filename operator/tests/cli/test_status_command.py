@@ -20,6 +20,7 @@ from seawall.api.v1alpha1.hold import WALHold
 from seawall.api.v1alpha1.policy import WALPurgePolicy
 from seawall.api.v1alpha1.purge import WALPurge
 from seawall.api.v1alpha1.restore import WALRestore
+from seawall.api.v1alpha1.subscription import WALSubscription
 from seawall.api.v1alpha1.verification import WALVerification
 from seawall.cli import status as cli
 from seawall.domain.errors import Forbidden, Refused
@@ -39,6 +40,7 @@ KINDS = {
     "WALBackup": WALBackup,
     "WALBackupPolicy": WALBackupPolicy,
     "WALRestore": WALRestore,
+    "WALSubscription": WALSubscription,
 }
 
 

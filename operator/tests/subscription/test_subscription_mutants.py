@@ -12,6 +12,7 @@ from seawall.controllers import subscription
 from seawall.controllers.subscription import WALSubscriptionController
 from seawall.domain.kafka_log import LogOffsets, ProducerId, ProducerState
 from seawall.domain.subscription import case, decide, holding, logs, promotion, running, targets, written
+from seawall.domain.subscription.brokers import TargetReason
 from seawall.domain.subscription.case import Case
 from seawall.domain.subscription.contract import Summary
 from seawall.domain.subscription.logs import LogsNow, Position
@@ -301,7 +302,13 @@ def all_of_a_promoted_log_is_a_copy(patch: Patch) -> None:
     patch.setattr(promotion, "_end_of_copy", whole)
 
 
+def any_brokers(patch: Patch) -> None:
+    """Brokers may forget producers when they like."""
+    patch.setattr(decide, "compare", lambda _: (TargetReason.SAFE, ""))
+
+
 MUTANTS: tuple[Mutant, ...] = (
+    (any_brokers, stories.test_a_target_that_forgets_producers_while_connections_stay_open_is_refused),
     (all_is_ours, foreign.test_records_of_somebody_else_do_not_move_the_hold_before_the_job_says_so),
     (a_forgotten_producer_wrote_all, foreign.test_a_topic_that_somebody_else_wrote_to_before_the_first_batch_is_held),
     (

@@ -30,6 +30,7 @@ from seawall.domain.spark_job.actions import (
 from seawall.domain.step import Event
 from seawall.domain.subscription import promotion
 from seawall.domain.subscription.actions import AppendNulls, GuardTargets, MakeTargets, MoveHold, SubscriptionAction
+from seawall.domain.subscription.brokers import Brokers
 from seawall.domain.subscription.case import Case, Observed, Silent, SubscriptionDecision
 from seawall.domain.subscription.decide import case_of, decide
 from seawall.domain.subscription.holding import bytes_kept
@@ -50,10 +51,12 @@ class Memory:
     Attributes:
         pending: by topic since when the target lacks something.
         configs_at: when the configs of the target's topics were last looked at, in the stopwatch's milliseconds.
+        brokers: what was found then of the target's brokers.
     """
 
     pending: dict[str, Pending] = field(default_factory=dict)
     configs_at: int | None = None
+    brokers: Brokers | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,6 +103,8 @@ class WALSubscriptionController(Controller[WALSubscription, Observed, WALSubscri
         asks_configs = memory.configs_at is None or not 0 <= now - memory.configs_at < SUBSCRIPTION_CONFIGS_MS
         wanted = wanted_of(obj, cluster, case.mirror)
         target = self.mirrors.target(obj, wanted, names, with_configs=asks_configs or len(case.rows) < len(names))
+        if isinstance(target, LogsNow) and target.brokers is not None:
+            memory.brokers = target.brokers
         source = self.mirrors.source(cluster, names)
         found = Observed(
             now=self.clock.now(),
@@ -115,6 +120,7 @@ class WALSubscriptionController(Controller[WALSubscription, Observed, WALSubscri
             # After the hold was read: what can be held is known of a time at which it existed.
             ledger=self._ledger(case, cluster),
             producer=self._producer(obj, wanted, target),
+            brokers=memory.brokers,
         )
         return self._measured(obj, cluster, found, memory, now)
 

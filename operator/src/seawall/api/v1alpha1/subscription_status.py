@@ -179,7 +179,7 @@ class WALSubscriptionStatus(ObjectStatus):
 
     conditions: Conditions = ()
     """Ready, Reconciling and Stalled (kstatus); Streaming: records are copied; Held: the source keeps what is not;
-    WithinBudget: it will go on doing so; OwnKafkaUser."""
+    WithinBudget: it will go on doing so; TargetSafe: late writers are kept out; OwnKafkaUser."""
     state: SubscriptionState | None = None
     """Where it is; absent until it is first looked at."""
     resync: Annotated[str, Field(max_length=253)] = ""

@@ -23,6 +23,7 @@ from seawall.domain.spark_job.actions import attempt_key
 from seawall.domain.spark_job.application import Driver, SparkApplication
 from seawall.domain.spark_job.case import GRANTED
 from seawall.domain.subscription.actions import SubscriptionAction
+from seawall.domain.subscription.brokers import Brokers
 from seawall.domain.subscription.logs import Halt, LogsNow, Position, judge
 from seawall.domain.subscription.written import Written, certain, find_written
 from seawall.domain.times import JOB_POLL_SECONDS
@@ -66,6 +67,8 @@ class Observed:
     """What the database has and the source had of each topic; None: nobody asked."""
     producers: Mapping[str, ProducerState | TopicFailure] = field(default_factory=dict)
     """What the target remembers of the producer, read after where its logs end; of topics of which that matters."""
+    brokers: Brokers | None = None
+    """Configs of the target's brokers, when they were last asked; None: nobody asked yet."""
     obstacle: str | None = None
     """Why its parts cannot be read: the API server refuses. Then nothing is known of them."""
 

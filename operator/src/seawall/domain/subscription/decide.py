@@ -41,6 +41,7 @@ from seawall.domain.spark_job.allowed import why_not_allowed
 from seawall.domain.spark_job.reasons import JobReason
 from seawall.domain.subscription import holding, promotion, running, targets
 from seawall.domain.subscription.actions import GuardTargets, MakeTargets
+from seawall.domain.subscription.brokers import TargetReason, compare
 from seawall.domain.subscription.case import Case, Observed, Silent, SubscriptionDecision, selected_of
 from seawall.domain.subscription.logs import Halt, LogsNow, Position, resynced
 from seawall.domain.subscription.published import bare, lag_of, published
@@ -147,6 +148,9 @@ def _why_nothing_begins(case: Case) -> Verdict | None:
     refusal = why_not_allowed(case.spec.spark, case.declared, cluster, _Kind)
     if refusal is not None:
         return _stalled(Reason.SPARK_NOT_ALLOWED, refusal)
+    safe, sentence = (None, "") if case.observed.brokers is None else compare(case.observed.brokers)
+    if safe is TargetReason.UNSAFE:
+        return _stalled(Reason.TARGET_UNSAFE, sentence)
     if case.obj.metadata.is_paused or cluster.metadata.is_paused:
         whose = "the subscription" if case.obj.metadata.is_paused else f"WALCluster {name}"
         return Verdict(Outlook.PAUSED, JobReason.PAUSED, f"seawall.dev/paused is set on {whose}", JOB_RETRY_SECONDS)

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from seawall.api.v1alpha1.subscription_status import MirroredTopic, StopReason
 from seawall.domain.kafka import Configs
 from seawall.domain.kafka_log import DescribedTopic, LogOffsets, TopicFailure, TopicTrouble
+from seawall.domain.subscription.brokers import Brokers
 from seawall.domain.subscription.written import Written
 
 
@@ -21,6 +22,7 @@ class LogsNow:
     Attributes:
         online: how many brokers are.
         configs: those of topics that were asked for them.
+        brokers: their configs, if they were asked for them.
     """
 
     cluster_id: str
@@ -28,6 +30,7 @@ class LogsNow:
     described: Mapping[str, DescribedTopic | TopicFailure]
     offsets: Mapping[str, LogOffsets | TopicFailure]
     configs: Mapping[str, Configs] = field(default_factory=dict)
+    brokers: Brokers | None = None
 
     def topic_id(self, name: str) -> str | None:
         """The id of a topic; None: there is none, or nobody says."""

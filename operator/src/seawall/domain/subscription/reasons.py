@@ -52,6 +52,9 @@ class Reason(StrEnum):
     TARGET_ACCESS = "TargetAccess"
     """Stalled. The target lets nobody in: a Secret is missing or wrong, or TLS fails; the message says which. Mend it;
     it is read again by itself."""
+    TARGET_UNSAFE = "TargetUnsafe"
+    """Stalled. Brokers of the target forget producers before they close idle connections; the message says which.
+    Nothing is begun: make `producer.id.expiration.ms` longer."""
     TOO_FEW_BROKERS = "TooFewBrokers"
     """Reconciling. The target has fewer brokers online than `sink.mirror.replicationFactor`: start them."""
     NOTHING_SELECTED = "NothingSelected"
