@@ -325,7 +325,9 @@ STORIES: Mapping[str, Story] = {
                 state="Stopped",
                 conditions=kstatus("Ready", "Suspended", "suspend is set"),
             ),
-            of_cluster("WALSubscription", "new", {"sink": {"mirror": {"target": "dr"}}, "lagBudget": {"maxAge": "24h"}}),
+            of_cluster(
+                "WALSubscription", "new", {"sink": {"mirror": {"target": "dr"}}, "lagBudget": {"maxAge": "24h"}}
+            ),
         )
     ),
     "backups": Story(

@@ -157,7 +157,7 @@ def test_what_a_person_may_not_read_is_said_and_the_rest_is_shown() -> None:
     kube.apply(WAL, {"kafka": {"external": {"bootstrapServers": ["kafka:9092"]}}})
     reported = ask(kube)
     assert "walholds could not be read: listing walholds in db: 403 forbidden" in reported
-    assert reported.count("could not be read") == 7
+    assert reported.count("could not be read") == 8
 
 
 def test_a_status_of_a_newer_operator_breaks_nothing() -> None:

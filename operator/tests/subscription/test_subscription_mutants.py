@@ -11,14 +11,12 @@ import pytest
 from seawall.controllers import subscription
 from seawall.controllers.subscription import WALSubscriptionController
 from seawall.domain.kafka_log import LogOffsets, ProducerId, ProducerState
-from seawall.domain.subscription import case, decide, holding, logs, promotion, running, targets, written
+from seawall.domain.subscription import case, decide, holding, logs, promotion, running, targets
 from seawall.domain.subscription.brokers import TargetReason
 from seawall.domain.subscription.case import Case
 from seawall.domain.subscription.contract import Summary
 from seawall.domain.subscription.logs import LogsNow, Position
-from seawall.domain.subscription.written import Written
 from seawall.observe.mirror import Wanted
-from tests.subscription import test_foreign_writers as foreign
 from tests.subscription import test_promotion as promotions
 from tests.subscription import test_subscription as stories
 from tests.support.mutants import Mutant, find_survivors
@@ -260,48 +258,6 @@ def stopped_topics_count(patch: Patch) -> None:
     patch.setattr(subscription, "bytes_kept", lambda _, found: found.status.lag_bytes or 0)
 
 
-def all_is_ours(patch: Patch) -> None:
-    """Whoever wrote it, the source need not keep it."""
-    patch.setattr(case, "find_written", lambda row, end, *_: Written(max(end, row.start)))
-
-
-def a_forgotten_producer_wrote_all(patch: Patch) -> None:
-    """What nobody knows is taken for ours."""
-    honest = written.find_written
-
-    def trusting(row: Any, end: int, held: int, producer: Any, state: Any) -> Written:
-        is_forgotten = isinstance(state, ProducerState) and state.epoch is None
-        return Written(end) if is_forgotten else honest(row, end, held, producer, state)
-
-    patch.setattr(case, "find_written", trusting)
-
-
-def silence_is_consent(patch: Patch) -> None:
-    """Where the target does not say what it remembers, all is ours."""
-    honest = written.find_written
-
-    def trusting(row: Any, end: int, held: int, producer: Any, state: Any) -> Written:
-        is_known = isinstance(state, ProducerState)
-        return honest(row, end, held, producer, state) if is_known else Written(max(end, row.start))
-
-    patch.setattr(case, "find_written", trusting)
-
-
-def forgets_where_it_was_held(patch: Patch) -> None:
-    """A hold that is over takes along what was certain."""
-    patch.setattr(holding, "remembered", lambda found: found.status.topics)
-
-
-def all_of_a_promoted_log_is_a_copy(patch: Patch) -> None:
-    """A promotion counts what somebody else wrote."""
-
-    def whole(_: Case, name: str, target: LogsNow) -> int | None:
-        ends = target.ends(name)
-        return None if ends is None else ends.high_watermark
-
-    patch.setattr(promotion, "_end_of_copy", whole)
-
-
 def any_brokers(patch: Patch) -> None:
     """Brokers may forget producers when they like."""
     patch.setattr(decide, "compare", lambda _: (TargetReason.SAFE, ""))
@@ -309,15 +265,6 @@ def any_brokers(patch: Patch) -> None:
 
 MUTANTS: tuple[Mutant, ...] = (
     (any_brokers, stories.test_a_target_that_forgets_producers_while_connections_stay_open_is_refused),
-    (all_is_ours, foreign.test_records_of_somebody_else_do_not_move_the_hold_before_the_job_says_so),
-    (a_forgotten_producer_wrote_all, foreign.test_a_topic_that_somebody_else_wrote_to_before_the_first_batch_is_held),
-    (
-        a_forgotten_producer_wrote_all,
-        foreign.test_what_somebody_else_writes_when_the_producer_is_forgotten_moves_nothing,
-    ),
-    (silence_is_consent, foreign.what_the_target_does_not_tell_is_in_doubt),
-    (forgets_where_it_was_held, foreign.test_a_hold_that_is_placed_anew_begins_where_it_was_without_known_producers),
-    (all_of_a_promoted_log_is_a_copy, foreign.test_what_somebody_else_wrote_is_no_copy_when_it_is_promoted),
     (stopped_topics_count, stories.test_a_stopped_topic_uses_up_the_budget_and_the_others_go_on_without_it),
     (not_fenced, promotions.test_a_failover_fences_pads_and_lists_what_is_lost),
     (epoch_not_raised, promotions.test_a_failover_fences_pads_and_lists_what_is_lost),

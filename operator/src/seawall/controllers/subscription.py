@@ -105,7 +105,8 @@ class WALSubscriptionController(Controller[WALSubscription, Observed, WALSubscri
         target = self.mirrors.target(obj, wanted, names, with_configs=asks_configs or len(case.rows) < len(names))
         if isinstance(target, LogsNow) and target.brokers is not None:
             memory.brokers = target.brokers
-        source = self.mirrors.source(cluster, names)
+        # It may be dead, and nothing depends on it any more once it is recorded where the copies must end.
+        source = None if promotion.is_planned(case) else self.mirrors.source(cluster, names)
         found = Observed(
             now=self.clock.now(),
             cluster=cluster,

@@ -215,6 +215,11 @@ def _standing(case: Case, row: PromotedTopic, target: LogsNow) -> _Standing | No
     return _Standing(row, topic_id, ends.high_watermark, state)
 
 
+def is_planned(case: Case) -> bool:
+    """Whether it is recorded where the copies end, and must end."""
+    return case.status.promotion is not None and bool(case.status.promotion.topics)
+
+
 def asked(case: Case) -> list[str]:
     """The topics of which it matters what the target remembers of the producer."""
     status = case.status.promotion
