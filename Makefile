@@ -5,6 +5,8 @@ SHELL := bash
 
 PY := .venv/bin/python
 PYTEST := .venv/bin/pytest
+# One at a time: two clones that write the cache at once give each other false errors.
+MYPY = mkdir -p $(CACHE)/mypy && flock $(CACHE)/mypy .venv/bin/mypy --cache-dir=$(CACHE)/mypy
 PLATFORM := e2e/platform
 TESTS := operator/tests spark-apps e2e
 # Tests start hundreds of Python processes, each of which would compile all that it imports.
@@ -52,9 +54,9 @@ e2e-soak: .venv/.stamp cluster images spark ## Faults in a loop, SOAK_SECONDS=60
 check: .venv/.stamp ## Format, lint, types, import contracts, generated files, charts, locks
 	.venv/bin/ruff format --check
 	.venv/bin/ruff check
-	.venv/bin/mypy --cache-dir=$(CACHE)/mypy
+	$(MYPY)
 	@# Alone: to mypy, a conftest.py of the tests has the same name.
-	.venv/bin/mypy --cache-dir=$(CACHE)/mypy conftest.py
+	$(MYPY) conftest.py
 	.venv/bin/lint-imports
 	$(PY) -m seawall.crdgen --check
 	$(PY) -m seawall.cli.docs --check

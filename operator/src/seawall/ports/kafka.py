@@ -247,6 +247,10 @@ class PartitionReassigner(Protocol):
         """The controllers."""
         ...
 
+    def features(self) -> Mapping[str, int]:
+        """The levels that are finalized, of features that are not at level 0 (KIP-584); empty: it tells of none."""
+        ...
+
 
 class KafkaClusters(Protocol):
     """Connections to Kafka clusters, kept while what they were made from stays the same; equal ones may be one."""
