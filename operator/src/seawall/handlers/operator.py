@@ -98,7 +98,7 @@ class Operator:
         ledgers = LedgerObserver(opener, ConfigMapIntentStore(self._api), clock, stopwatch)
         self._preview = PurgePreview(self._kube, ledgers, clock)
         self._watch_of_ledgers = LedgerWatch(self._kube, ledgers, self._wake_wal_cluster, self._wake_hold, wal)
-        schedule = VerificationScheduleController(self._kube, clock)
+        schedule = VerificationScheduleController(self._kube, clock, wal)
         strimzi = self._strimzi()
         partitions = PartitionObserver(self._kube, kafka_clusters, strimzi)
         self._replication = ReplicationController(self._kube, partitions, clock, self._telemetry.reassignments)
