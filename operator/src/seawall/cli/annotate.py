@@ -18,6 +18,7 @@ from seawall.cli.annotation_verbs import VERBS, Verb, value_of
 from seawall.cli.connection import add_connection, add_operator
 from seawall.cli.follow import ChangingApi, condition_of
 from seawall.cli.ledger import Get, ask_operator, table
+from seawall.cli.session import Session
 from seawall.domain.errors import Conflict, OutsideUnavailable, Refused
 
 TRIES = 5
@@ -38,8 +39,10 @@ Ask = Callable[[str], str]
 """Puts a question to the person; EOFError: there is none."""
 
 
-def add_arguments(parser: argparse.ArgumentParser, verb: Verb) -> None:
+def add_arguments(parser: argparse.ArgumentParser, command: str) -> None:
     """The arguments of one verb."""
+    verb = VERBS[command]
+    parser.description = verb.allows
     parser.add_argument("walcluster", help="name of the WALCluster")
     if verb.takes is not None:
         parser.add_argument("named", nargs="*", metavar=verb.takes[0], help=f"one {verb.takes[0]}, or several")
@@ -53,6 +56,11 @@ def add_arguments(parser: argparse.ArgumentParser, verb: Verb) -> None:
     parser.add_argument("--yes", action="store_true", help="do not ask")
     add_connection(parser)
     add_operator(parser)
+
+
+def answers(arguments: argparse.Namespace, session: Session) -> Iterator[str]:
+    """What is printed: `annotate`."""
+    yield from annotate(arguments, session.api, session.ask, session.now())
 
 
 def annotate(arguments: argparse.Namespace, api: ChangingApi, ask: Ask, now: datetime) -> Iterator[str]:

@@ -12,13 +12,13 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from seawall.api.meta import GROUP, MAX_SNAPSHOT, SNAPSHOT_ANNOTATION, VERSION, ConditionType
-from seawall.api.v1alpha1.backup import WAL_BACKUP
+from seawall.api.v1alpha1.backup import WAL_BACKUP, is_snapshot_name
 from seawall.api.v1alpha1.backup_template import BackupLevel
 from seawall.api.v1alpha1.spark_job import OVER, JobStage
 from seawall.cli.connection import add_connection
 from seawall.cli.follow import ChangingApi, Status, condition_of, follow, message_of
 from seawall.cli.ledger import table
-from seawall.domain.backup.bracket import is_name
+from seawall.cli.session import Session
 from seawall.domain.errors import Refused
 
 COLUMNS = {
@@ -35,7 +35,7 @@ COLUMNS = {
 """Heading → field of a row."""
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
+def add_arguments(parser: argparse.ArgumentParser, _: str = "") -> None:
     """The arguments of `seawall backup`."""
     verbs = parser.add_subparsers(dest="verb", required=True)
     begin = verbs.add_parser("begin", help="hold the log for a restore point, and wait until the snapshot may be taken")
@@ -51,6 +51,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     levels = [level.value for level in BackupLevel]
     begin.add_argument("--level", choices=levels, default=BackupLevel.CHECKSUMS.value, help="what is proved of it")
     end.add_argument("--snapshot", required=True, help="what the snapshot is called: whoever restores needs it")
+
+
+def answers(arguments: argparse.Namespace, session: Session) -> Iterator[str]:
+    """What is printed, piece by piece: `backup`."""
+    yield from backup(arguments, session.api, session.pause)
 
 
 def backup(arguments: argparse.Namespace, api: ChangingApi, pause: Callable[[], None]) -> Iterator[str]:
@@ -113,7 +118,7 @@ def _record(found: Mapping[str, Any], arguments: argparse.Namespace, api: Changi
     status = found.get("status", {})
     if not _is_bracketed(status):
         raise Refused(f"WALBackup {arguments.name} holds no log for a snapshot now: {message_of(status)}")
-    if not is_name(arguments.snapshot):
+    if not is_snapshot_name(arguments.snapshot):
         raise Refused(f"a snapshot's name has at most {MAX_SNAPSHOT} printable characters of ASCII")
     version = found["metadata"]["resourceVersion"]
     annotations = {SNAPSHOT_ANNOTATION: arguments.snapshot}

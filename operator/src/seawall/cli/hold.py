@@ -17,6 +17,7 @@ from seawall.api.v1alpha1.hold import ALL_TOPICS, EARLIEST, WAL_HOLD, HoldState
 from seawall.cli.connection import add_connection
 from seawall.cli.follow import ChangingApi, Status, follow, message_of
 from seawall.cli.ledger import table
+from seawall.cli.session import Session
 from seawall.domain.errors import Refused
 from seawall.domain.times import CLI_POLL_SECONDS
 
@@ -32,7 +33,7 @@ COLUMNS = {
 """Heading → field of a row."""
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
+def add_arguments(parser: argparse.ArgumentParser, _: str = "") -> None:
     """The arguments of `seawall hold`."""
     verbs = parser.add_subparsers(dest="verb", required=True)
     create = verbs.add_parser("create", help="place a hold, and wait until it is granted")
@@ -52,6 +53,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     create.add_argument("--max-lag-age", help="of the oldest record, beyond which it is given up; default: never")
     create.add_argument("--reason", default="", help="who needs it and why")
     create.add_argument("--timeout", default="60s", help="how long to wait until it is granted; 0s: not at all")
+
+
+def answers(arguments: argparse.Namespace, session: Session) -> Iterator[str]:
+    """What is printed, piece by piece: `hold`."""
+    yield from hold(arguments, session.api, session.pause)
 
 
 def hold(arguments: argparse.Namespace, api: ChangingApi, pause: Callable[[], None]) -> Iterator[str]:

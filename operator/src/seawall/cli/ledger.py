@@ -9,13 +9,14 @@ from __future__ import annotations
 
 import argparse
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 from urllib.parse import urlencode
 
 from seawall.api.meta import PAGE_KEY_ANNOTATION
 from seawall.api.v1alpha1.purge_template import matches_any
 from seawall.cli.connection import add_connection, add_operator
+from seawall.cli.session import Session
 from seawall.domain.errors import OutsideUnavailable, Refused
 
 HTTP_PORT = 8080
@@ -39,13 +40,18 @@ COLUMNS = {
 _SENTENCES = ("message", "remedy")
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
+def add_arguments(parser: argparse.ArgumentParser, _: str = "") -> None:
     """The arguments of `seawall ledger`."""
     parser.add_argument("walcluster", help="name of the WALCluster")
     add_connection(parser)
     parser.add_argument("-t", "--topic", help="only these topics, a glob; one by its name: with the reason in full")
     parser.add_argument("-o", "--output", choices=("table", "json"), default="table")
     add_operator(parser)
+
+
+def answers(arguments: argparse.Namespace, session: Session) -> Iterator[str]:
+    """What is printed: `show_ledger`."""
+    yield show_ledger(arguments, session.api.get)
 
 
 def show_ledger(arguments: argparse.Namespace, get: Get) -> str:

@@ -7,22 +7,28 @@ from __future__ import annotations
 
 import argparse
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from seawall.cli.connection import add_connection, add_operator
 from seawall.cli.ledger import Get, ask_operator, table
+from seawall.cli.session import Session
 
 COLUMNS = {"TOPIC": "topic", "PARTITION": "partition", "REPLICAS": "original", "WANTED": "wanted", "BYTES": "bytes"}
 """Heading → field of the operator's answer."""
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
+def add_arguments(parser: argparse.ArgumentParser, _: str = "") -> None:
     """The arguments of `seawall plan`."""
     parser.add_argument("walcluster", help="name of the WALCluster")
     add_connection(parser)
     parser.add_argument("-o", "--output", choices=("table", "json"), default="table")
     add_operator(parser)
+
+
+def answers(arguments: argparse.Namespace, session: Session) -> Iterator[str]:
+    """What is printed: `show_plan`."""
+    yield show_plan(arguments, session.api.get)
 
 
 def show_plan(arguments: argparse.Namespace, get: Get) -> str:

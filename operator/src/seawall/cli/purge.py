@@ -17,6 +17,7 @@ from seawall.api.v1alpha1.purge import WAL_PURGE, Stage
 from seawall.cli.connection import add_connection, add_operator
 from seawall.cli.follow import Api, follow, message_of
 from seawall.cli.ledger import ask_operator, table
+from seawall.cli.session import Session
 from seawall.domain.errors import Refused
 
 COLUMNS = {
@@ -30,7 +31,7 @@ COLUMNS = {
 """Heading → field of the operator's answer."""
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
+def add_arguments(parser: argparse.ArgumentParser, _: str = "") -> None:
     """The arguments of `seawall purge`."""
     parser.add_argument("walcluster", help="name of the WALCluster")
     add_connection(parser)
@@ -40,6 +41,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     either.add_argument("--wait", action="store_true", help="say how the run goes, until it is over")
     parser.add_argument("-o", "--output", choices=("table", "json"), default="table", help="of a dry run")
     add_operator(parser)
+
+
+def answers(arguments: argparse.Namespace, session: Session) -> Iterator[str]:
+    """What is printed, piece by piece: `purge`."""
+    yield from purge(arguments, session.api, session.pause)
 
 
 def purge(arguments: argparse.Namespace, api: Api, pause: Callable[[], None]) -> Iterator[str]:

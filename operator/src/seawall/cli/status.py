@@ -8,9 +8,11 @@ from __future__ import annotations
 
 import argparse
 import json
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from datetime import datetime
+from typing import TYPE_CHECKING
 
+from seawall.adapters.kube.objects import KubeAdapter
 from seawall.api.meta import Key
 from seawall.api.v1alpha1.backup import WALBackup
 from seawall.api.v1alpha1.backup_policy import WALBackupPolicy
@@ -22,20 +24,28 @@ from seawall.api.v1alpha1.restore import WALRestore
 from seawall.api.v1alpha1.verification import WALVerification
 from seawall.cli.connection import add_connection, add_operator
 from seawall.cli.ledger import Get, read_lease
+from seawall.cli.session import Session
 from seawall.cli.status_text import describe
 from seawall.domain.cluster_name import NamingT, of_cluster
 from seawall.domain.errors import Forbidden, Refused
 from seawall.domain.overview.page import build_page
 from seawall.domain.overview.snapshot import Leader, Snapshot
-from seawall.ports.kube import Kube
+
+if TYPE_CHECKING:
+    from seawall.ports.kube import Kube  # its package needs what only the operator installs
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
+def add_arguments(parser: argparse.ArgumentParser, _: str = "") -> None:
     """The arguments of `seawall status`."""
     parser.add_argument("walcluster", help="name of the WALCluster")
     add_connection(parser)
     parser.add_argument("-o", "--output", choices=("text", "json"), default="text")
     add_operator(parser)
+
+
+def answers(arguments: argparse.Namespace, session: Session) -> Iterator[str]:
+    """What is printed: `show_status`."""
+    yield show_status(arguments, KubeAdapter(session.api, ()), session.api.get, session.now())
 
 
 def show_status(arguments: argparse.Namespace, kube: Kube, get: Get, now: datetime) -> str:
