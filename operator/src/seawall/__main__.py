@@ -15,6 +15,10 @@ from seawall.domain.errors import OutsideUnavailable, SeawallError
 
 def main() -> int:
     """Parses the command line and runs the command; returns the exit status."""
+    if "_ARGCOMPLETE" in os.environ:  # a shell asks what may come next
+        from seawall.cli.completion import complete  # noqa: PLC0415 - as below
+
+        complete()
     arguments = parse(sys.argv[1:])
     try:
         if arguments.command == "run":

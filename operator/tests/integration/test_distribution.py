@@ -81,6 +81,7 @@ def test_it_explains_itself(commands: Mapping[str, Command], way: str) -> None:
         found = commands[way](*words, "--help")
         assert (found.returncode, found.stderr) == (Exit.DONE, ""), words
         assert found.stdout.startswith(f"usage: {' '.join(('seawall', *words))} "), words
+    assert "has fewer in-sync replicas" in commands[way]("explain", "UnderMinISR").stdout
 
 
 def test_all_commands_can_be_imported_without_what_only_the_operator_needs(commands: Mapping[str, Command]) -> None:

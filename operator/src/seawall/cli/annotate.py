@@ -15,9 +15,10 @@ from seawall.adapters.kube.objects import path_of
 from seawall.api.meta import APPROVE_ANNOTATION, PAUSED_ANNOTATION, Key
 from seawall.api.v1alpha1.cluster import WAL_CLUSTER
 from seawall.cli.annotation_verbs import VERBS, Verb, value_of
-from seawall.cli.connection import add_connection, add_operator
+from seawall.cli.connection import add_connection, add_operator, add_walcluster
 from seawall.cli.follow import ChangingApi, condition_of
-from seawall.cli.ledger import Get, ask_operator, table
+from seawall.cli.ledger import Get, ask_operator
+from seawall.cli.output import table
 from seawall.cli.session import Session
 from seawall.domain.errors import Conflict, OutsideUnavailable, Refused
 
@@ -43,7 +44,7 @@ def add_arguments(parser: argparse.ArgumentParser, command: str) -> None:
     """The arguments of one verb."""
     verb = VERBS[command]
     parser.description = verb.allows
-    parser.add_argument("walcluster", help="name of the WALCluster")
+    add_walcluster(parser)
     if verb.takes is not None:
         parser.add_argument("named", nargs="*", metavar=verb.takes[0], help=f"one {verb.takes[0]}, or several")
     if verb.annotation not in {APPROVE_ANNOTATION, PAUSED_ANNOTATION}:

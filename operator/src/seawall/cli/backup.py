@@ -17,7 +17,7 @@ from seawall.api.v1alpha1.backup_template import BackupLevel
 from seawall.api.v1alpha1.spark_job import OVER, JobStage
 from seawall.cli.connection import add_connection
 from seawall.cli.follow import ChangingApi, Status, condition_of, follow, message_of
-from seawall.cli.ledger import table
+from seawall.cli.listing import ObjectList
 from seawall.cli.session import Session
 from seawall.domain.errors import Refused
 
@@ -33,6 +33,7 @@ COLUMNS = {
     "COMPLETED": "completed",
 }
 """Heading → field of a row."""
+WIDE = {"CLUSTER": "cluster", "PARENT": "parent", "MESSAGE": "message"}
 
 
 def add_arguments(parser: argparse.ArgumentParser, _: str = "") -> None:
@@ -43,8 +44,9 @@ def add_arguments(parser: argparse.ArgumentParser, _: str = "") -> None:
     listed = verbs.add_parser("list", help="the backups of a namespace, and their restore points")
     for verb in (begin, end):
         verb.add_argument("name", help="of the restore point, and of its WALBackup")
-    for verb in (begin, end, listed):
+    for verb in (begin, end):
         add_connection(verb)
+    BACKUPS.add_arguments(listed)
     begin.add_argument("--cluster", required=True, help="name of the WALCluster")
     begin.add_argument("--continues", help="name of a WALBackup whose chain goes on; default: a full backup")
     begin.add_argument("--timeout", default="1h", help="how long the snapshot may take")
@@ -73,7 +75,7 @@ def backup(arguments: argparse.Namespace, api: ChangingApi, pause: Callable[[], 
         case "end":
             yield from _end(arguments, api, f"{where}/{arguments.name}", pause)
         case _:
-            yield _list(api.get(where) or {})
+            yield from BACKUPS.show(arguments, api.get, pause)
 
 
 def _begin(arguments: argparse.Namespace, api: ChangingApi, where: str, pause: Callable[[], None]) -> Iterator[str]:
@@ -137,11 +139,6 @@ def _may_go_on(status: Status) -> bool:
     return _is_bracketed(status) or _is_over(status)
 
 
-def _list(found: Mapping[str, Any]) -> str:
-    rows = [_row(each) for each in found.get("items", ())]
-    return table(sorted(rows, key=lambda row: row["completed"] or "~"), COLUMNS) if rows else "There are no WALBackups."
-
-
 def _row(backup_: Mapping[str, Any]) -> dict[str, Any]:
     status = backup_.get("status", {})
     point, counts = status.get("restorePoint", {}), status.get("counts", {})
@@ -156,4 +153,10 @@ def _row(backup_: Mapping[str, Any]) -> dict[str, Any]:
         "records": counts.get("records"),
         "stored": counts.get("storedBytes"),
         "completed": status.get("completionTime"),
+        "cluster": backup_["spec"]["clusterRef"]["name"],
+        "parent": backup_["spec"].get("parentRef", {}).get("name"),
+        "message": message_of(status) or None,
     }
+
+
+BACKUPS = ObjectList(WAL_BACKUP, _row, COLUMNS, WIDE, lambda line: line["completed"] or "~")

@@ -6,12 +6,12 @@ The leading operator answers, as for `seawall ledger`, by the plan that its runs
 from __future__ import annotations
 
 import argparse
-import json
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from seawall.cli.connection import add_connection, add_operator
-from seawall.cli.ledger import Get, ask_operator, table
+from seawall.cli.connection import add_connection, add_operator, add_walcluster
+from seawall.cli.ledger import Get, ask_operator
+from seawall.cli.output import as_data, table
 from seawall.cli.session import Session
 
 COLUMNS = {"TOPIC": "topic", "PARTITION": "partition", "REPLICAS": "original", "WANTED": "wanted", "BYTES": "bytes"}
@@ -20,9 +20,9 @@ COLUMNS = {"TOPIC": "topic", "PARTITION": "partition", "REPLICAS": "original", "
 
 def add_arguments(parser: argparse.ArgumentParser, _: str = "") -> None:
     """The arguments of `seawall plan`."""
-    parser.add_argument("walcluster", help="name of the WALCluster")
+    add_walcluster(parser)
     add_connection(parser)
-    parser.add_argument("-o", "--output", choices=("table", "json"), default="table")
+    parser.add_argument("-o", "--output", choices=("table", "json", "yaml"), default="table")
     add_operator(parser)
 
 
@@ -39,7 +39,7 @@ def show_plan(arguments: argparse.Namespace, get: Get) -> str:
         OutsideUnavailable: the API server, the operator or Kafka did not answer.
     """
     plan = ask_operator(get, arguments, "reassignment")
-    return json.dumps(plan, indent=2) if arguments.output == "json" else _describe(plan)
+    return _describe(plan) if arguments.output == "table" else as_data(plan, arguments.output)
 
 
 def _describe(plan: Mapping[str, Any]) -> str:

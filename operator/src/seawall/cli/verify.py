@@ -20,7 +20,7 @@ from seawall.api.v1alpha1.spark_job import OVER, JobStage
 from seawall.api.v1alpha1.verification import WAL_VERIFICATION
 from seawall.api.v1alpha1.verification_level import VerificationLevel
 from seawall.api.v1alpha1.verification_template import VerificationTemplate
-from seawall.cli.connection import add_connection
+from seawall.cli.connection import add_connection, add_topics, add_walcluster
 from seawall.cli.follow import Api, follow, message_of
 from seawall.cli.libraries import operators_libraries
 from seawall.cli.session import Session
@@ -30,9 +30,9 @@ from seawall.domain.spark_job.actions import MAX_NAME
 
 def add_arguments(parser: argparse.ArgumentParser, _: str = "") -> None:
     """The arguments of `seawall verify`."""
-    parser.add_argument("walcluster", help="name of the WALCluster")
+    add_walcluster(parser)
     add_connection(parser)
-    parser.add_argument("-t", "--topic", action="append", default=[], help="only these topics, a glob; may be repeated")
+    add_topics(parser, "only these topics, a glob; may be repeated")
     levels = [level.value for level in VerificationLevel]
     parser.add_argument("--level", choices=levels, help="how much is looked at; default: the schedule's, or Integrity")
     parser.add_argument("--local", action="store_true", help="run Spark on this machine, and make no WALVerification")
