@@ -57,7 +57,7 @@ def request_file(mirror: Mirror, folder: Path, **other: Any) -> Path:
 def test_a_mirror_streams_until_a_topic_must_stop_and_the_next_run_goes_on_without_it(
     spark: SparkSession, mirror: Mirror, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("wal_subscription.micro_batches.GATHER_SECONDS", 2.0)
+    monkeypatch.setattr("wal_subscription.report.GATHER_SECONDS", 2.0)
     names = [f"stream-{number}" for number in range(5)]
     mirror.make(*names)
     mirror.source.topics.append(dict.fromkeys(names, RECORDS))
