@@ -44,10 +44,15 @@ class Handed:
 
     def make(self, count: int = 1, target: Mapping[str, str] | None = None) -> list[str]:
         """Topics of the source, and those of the target with these configs."""
-        self.sources = [f"{self.name}-{number}" for number in range(count)]
-        self.source.create(*self.sources)
+        names = [f"{self.name}-{number}" for number in range(count)]
+        self.source.create(*names)
+        return self.take(names, target)
+
+    def take(self, names: list[str], target: Mapping[str, str] | None = None) -> list[str]:
+        """Topics that there are, and those of the target."""
+        self.sources = names
         self._create(self.rows, self.partitions, target or {})
-        self._create(self.progress, count, {**COMPACTED, **(target or {})})
+        self._create(self.progress, len(names), {**COMPACTED, **(target or {})})
         self._create(self.dead, 1, target or {})
         wait_until(lambda: len(self.target.state.topics(self.outputs)) == len(self.outputs), "they are known")
         return self.sources

@@ -72,6 +72,22 @@ class RecordStories:
                 late.run(job)
         assert handed.require_once(log, CPU) == 5
 
+    def who_was_overtaken_between_two_jobs_begins_anew_at_once(self) -> None:
+        """As a topic's tasks go from one of Spark's workers to another, and back."""
+        handed, log = self._made()
+        other, sides = self._copier(handed), self._sides(handed)
+        for _ in range(2):
+            log.entry(CPU, 2)
+            handed.append(log)
+            copied = process.copy(self._job(handed), sides)
+            assert (copied.trouble, copied.rows) == (None, 2)
+            log.entry(MEM)
+            handed.append(log)
+            if other.progress is not None:
+                other = self._copier(handed)
+            other.run(self._job(handed))
+        assert handed.require_once(log, CPU, MEM) == 6
+
     def who_begins_reads_what_was_committed_until_then(self) -> None:
         """Up to the very moment in which it fences."""
         handed, log = self._made()

@@ -83,6 +83,10 @@ def test_no_guard_can_be_taken_away(tell: RecordStories) -> None:
             rewritten(Writer, "__init__", "sink.transactional_id(topic.name)", "repr(id(self))"),
             tell.who_is_overtaken_commits_nothing,
         ),
+        (
+            rewritten(process, "_run", "except Overtaken", "except ZeroDivisionError"),
+            tell.who_was_overtaken_between_two_jobs_begins_anew_at_once,
+        ),
         (rewritten(copier, "require_ours", "found.run > request.run", "False"), tell.an_older_run_writes_no_more),
         (
             rewritten(copier, "require_ours", "found.writer != writer", "False"),

@@ -1,7 +1,7 @@
 """Two drivers at once, killed and frozen at any moment: each row is there once, and without fencing it is not.
 
-The long form (`pytest -m soak`) has three brokers at the target, which are killed, too; both print what they did. What is
-there without fencing is seen in the long form; in the short one a mutant of `test_records.py` shows it.
+The long form (`pytest -m soak`) has three brokers at the target, which are killed, too; both print what they did. What
+there is without fencing is seen in the long form; in the short one a mutant of `test_records.py` shows it.
 """
 
 from __future__ import annotations

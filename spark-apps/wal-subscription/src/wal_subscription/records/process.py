@@ -9,8 +9,9 @@ from sparkjob.wire.connection import Connection, sentence_of_error
 from sparkjob.wire.reader import RangeGone
 from wal_subscription.records.copier import Copied, Copier, Job, Sides
 from wal_subscription.records.request import Topic
+from wal_subscription.records.sink import Overtaken
 from wal_subscription.source import connect
-from wal_subscription.stops import MustStop, Trouble
+from wal_subscription.stops import MustStop, Stop, Trouble
 
 _OPEN: dict[str, Copier] = {}
 _OPENED_FOR: list[Sides] = []
@@ -25,13 +26,9 @@ def copy(job: Job, sides: Sides) -> Copied:
         forget_all()
         _OPENED_FOR.append(sides)
     trouble = stop = refused = None
-    copier = _OPEN.get(name)
-    if copier is not None and copier.epoch != job.epoch:
-        forget(name)
-        copier = None
+    is_cut = False
     try:
-        copier = copier or _opened(job.topic, sides)
-        copier.run(job)
+        _run(job, sides)
     except MustStop as must:
         stop = must.stop
     except Refused as error:
@@ -39,10 +36,32 @@ def copy(job: Job, sides: Sides) -> Copied:
     except (Trouble, Interrupted, RangeGone) as error:
         trouble = str(error)
     except (KafkaError, OSError) as error:
-        trouble = sentence_of_error(error)
+        trouble, is_cut = sentence_of_error(error), True
+    copied = _copied(name, trouble, stop, refused)
+    if is_cut:
         _forget_connections()
-    if trouble is not None or stop is not None or refused is not None:
+    elif (trouble, stop, refused) != (None, None, None):
         forget(name)
+    return copied
+
+
+def _run(job: Job, sides: Sides) -> None:
+    """Runs it. Who was overtaken since its last job begins anew at once: Spark gave that one to another worker."""
+    name = job.topic.name
+    if name in _OPEN and _OPEN[name].epoch != job.epoch:
+        forget(name)
+    if name not in _OPEN:
+        _opened(job.topic, sides).run(job)
+        return
+    try:
+        _OPEN[name].run(job)
+    except Overtaken:
+        forget(name)
+        _opened(job.topic, sides).run(job)
+
+
+def _copied(name: str, trouble: str | None, stop: Stop | None, refused: str | None) -> Copied:
+    copier = _OPEN.get(name)
     begun, progress = (None, None) if copier is None else (copier.begun, copier.progress)
     if begun is None or progress is None:
         return Copied(name, trouble=trouble, stop=stop, refused=refused)

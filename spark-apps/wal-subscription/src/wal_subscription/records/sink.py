@@ -31,6 +31,7 @@ _Headers = list[tuple[str, str | bytes | None]]
 _FENCED = frozenset(
     {
         KafkaError._FENCED,  # noqa: SLF001 - confluent-kafka calls it so
+        KafkaError._FATAL,  # noqa: SLF001 - as above: what a producer says that was fenced before it was asked
         KafkaError.INVALID_PRODUCER_EPOCH,
         KafkaError.PRODUCER_FENCED,
         KafkaError.INVALID_PRODUCER_ID_MAPPING,
@@ -51,6 +52,10 @@ _UNSUITABLE = frozenset(
         KafkaError.INVALID_RECORD,
     }
 )
+
+
+class Overtaken(Trouble):
+    """Another one has begun to write the topic's rows."""
 
 
 class Writer:
@@ -98,7 +103,8 @@ class Writer:
         """All that was sent since the last time, and how far the topic is now.
 
         Raises:
-            Trouble: another writer has begun, or Kafka does not answer. What became of it, the next `open` tells.
+            Overtaken: another writer has begun.
+            Trouble: Kafka does not answer. What became of it, the next `open` tells.
             MustStop: the target does not take it.
             Refused: a right is missing.
         """
@@ -153,7 +159,7 @@ class Writer:
     def _meaning(self, error: KafkaError) -> Trouble | MustStop | Refused:
         name, code = self._topic.name, error.code()
         if code in _FENCED:
-            return Trouble(f"another driver has begun to write the rows of topic {name}")
+            return Overtaken(f"another driver has begun to write the rows of topic {name}")
         if code in _UNAUTHORIZED:
             return Refused(f"the user of Kafka may not write the rows of topic {name} in transactions: {error.str()}")
         if code in _UNSUITABLE:
