@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
+import signal
+import time
 from pathlib import Path
 from typing import cast
 
@@ -12,8 +15,9 @@ from mirrors import side_of
 from pyspark.sql import SparkSession
 from record_logs import CPU, MEM, NET, Written
 from record_stories import spoil_value
+from record_writers import Database
 from spark_marks import WITH_SPARK
-from test_stream import Run
+from test_stream import Run, drivers
 
 from seawall_e2e.loopback import KafkaProcesses
 from seawall_e2e.waiting import wait_until
@@ -69,3 +73,33 @@ def test_rows_stream_until_a_record_gives_none_and_the_next_run_goes_on_where_th
     handed.source.topics.delete(names[0])
     code, summary = run.end()
     assert (code, summary["stopped"][0]["reason"]) == (0, "IdentityFenceBroken")
+
+
+@pytest.mark.soak
+@pytest.mark.timeout(1800)
+def test_drivers_that_are_killed_and_two_at_once_hand_on_each_row_once(
+    spark: SparkSession, source_kafka: KafkaProcesses, target_kafka: KafkaProcesses, tmp_path: Path
+) -> None:
+    """`spark` has set what a program needs to find its jars. Two at once end each other's transactions all the time."""
+    handed = Handed(side_of(source_kafka), side_of(target_kafka))
+    handed.make()
+    request = tmp_path / "request.json"
+    request.write_text(json.dumps(handed.request()))
+    database, position, kills = Database(handed), -1, 0
+
+    def is_ahead() -> bool:
+        return any(place.position > position for place in handed.places().values())
+
+    with database.writes(0.1):
+        for count in (1, 2, 2):
+            with drivers(request, tmp_path, count) as running:
+                wait_until(is_ahead, "rows are handed on", within=240)
+                (place,) = handed.places().values()
+                position = place.position
+                os.kill(running[0].pid, signal.SIGKILL)  # the Python driver alone: its Java may go on for a moment
+                time.sleep(2.0)
+                kills += count
+    with drivers(request, tmp_path, 1):
+        wait_until(handed.has_all, "all is handed on", within=240)
+    rows = handed.require_once(database.log, CPU, MEM, NET)
+    print(f"{rows} rows once and in order; {kills} kills of drivers on Spark")  # noqa: T201 - the counts are the evidence

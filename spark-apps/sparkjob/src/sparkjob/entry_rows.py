@@ -8,7 +8,8 @@ from walrecord.pb.wal_pb2 import Mutation, Value, WalEntry
 
 _TIMES = ("date", "datetime", "ts_s", "ts_ms", "ts_us", "ts_ns", "time_s", "time_ms", "time_us", "time_ns")
 _NUMBERS = ("i8", "i16", "i32", "i64", "u8", "u16", "u32", "u64", "f32", "f64")
-_SCALARS = frozenset((*_TIMES, *_NUMBERS, "boolean", "binary", "text"))
+SCALARS = frozenset((*_TIMES, *_NUMBERS, "boolean", "binary", "text"))
+"""Kinds of values that are not made of others."""
 
 
 class NotReadable(Exception):  # noqa: N818 - a reason, not an error of ours
@@ -39,7 +40,7 @@ def scalar(value: Value) -> object:
     kind = value.WhichOneof("data")
     if kind is None:
         return None
-    if kind not in _SCALARS:
+    if kind not in SCALARS:
         raise NotReadable(f"has a value of type {kind}, which this program does not read")
     return plain(getattr(value, kind))
 

@@ -5,11 +5,12 @@ from __future__ import annotations
 import json
 import math
 import zlib
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import NamedTuple
 
-from sparkjob.entry_rows import NotReadable, require_mutations, rows_of, scalar
+from sparkjob.entry_rows import SCALARS, NotReadable, require_mutations, rows_of, scalar
 from sparkjob.integrity.content import find_flaws
 from sparkjob.integrity.findings import Kind
 from wal_subscription.records.request import By, Sink
@@ -56,11 +57,15 @@ class Encoder:
             if flaw.kind is Kind.MALFORMED_ENTRY:  # what is not known to this program may be new
                 raise NotReadable(f"is malformed: {flaw.message}")
         table = table_id(entry.region_id)
-        place = {"tableId": table, "table": self.selection.names.get(table), "region": entry.region_id}
+        place = {
+            "tableId": table,
+            "table": self.selection.names.get(table),
+            "region": entry.region_id,
+            "topic": self.topic,
+            "offset": entry.entry_id,
+        }
         partition, most = self._partition(table), self.sink.rows.most_bytes - _OVERHEAD
-        written = {**place, "topic": self.topic, "offset": entry.entry_id}
-        found = (row for mutation in decoded.mutations for row in _rows_of(mutation))
-        rows = [Row(partition, *_encoded(row, written, number)) for number, row in enumerate(found)]
+        rows = [Row(partition, *encoded) for encoded in _encoded(decoded.mutations, table, _encode(place)[1:-1])]
         if any(len(row.key) + len(row.value) > most for row in rows):
             raise NotReadable(f"has a row that is larger than topic {self.sink.rows.name} takes")
         return rows
@@ -70,46 +75,34 @@ class Encoder:
         return number % self.sink.rows.partitions
 
 
-class _Found(NamedTuple):
-    """A row of a mutation."""
-
-    operation: str
-    sequence: int
-    key: dict[str, object]
-    values: dict[str, object]
-    types: dict[str, str]
-
-
-def _rows_of(mutation: Mutation) -> Iterator[_Found]:
-    columns = mutation.rows.schema
-    operation = "delete" if mutation.op_type == Mutation.DELETE else "put"
-    keys = [column.column_name for column in columns if column.semantic_type != ColumnSchema.FIELD]
-    types = {column.column_name: _TYPES.get(column.datatype, str(column.datatype)) for column in columns}
-    for sequence, values in rows_of(mutation, value_of):
-        yield _Found(operation, sequence, {name: values[name] for name in keys}, values, types)
+def _encoded(mutations: Iterable[Mutation], table: int, place: str) -> Iterator[tuple[bytes, bytes]]:
+    """Key and value of each row; what all of them have is encoded once, which halves the cost of a row."""
+    number = 0
+    for mutation in mutations:
+        columns = mutation.rows.schema
+        keys = [column.column_name for column in columns if column.semantic_type != ColumnSchema.FIELD]
+        types = _types(tuple((column.column_name, column.datatype) for column in columns))
+        operation = "delete" if mutation.op_type == Mutation.DELETE else "put"
+        head, tail = f'{{"op":"{operation}",{place},"row":', f',"types":{types}}}'
+        for sequence, values in rows_of(mutation, value_of):
+            key = _encode({name: values[name] for name in keys})
+            value = f'{head}{number},"sequence":{sequence},"values":{_encode(values)}{tail}'
+            yield f'{{"tableId":{table},"key":{key}}}'.encode(), value.encode()
+            number += 1
 
 
-def _encoded(row: _Found, written: Mapping[str, object], number: int) -> tuple[bytes, bytes]:
-    """Key and value of a record."""
-    key = {"tableId": written["tableId"], "key": row.key}
-    value = {
-        "op": row.operation,
-        **written,
-        "row": number,
-        "sequence": row.sequence,
-        "values": row.values,
-        "types": row.types,
-    }
-    try:
-        return _encode(key).encode(), _encode(value).encode()
-    except UnicodeEncodeError:
-        raise NotReadable("has text that is no Unicode") from None
+@lru_cache(maxsize=1_000)
+def _types(columns: tuple[tuple[str, int], ...]) -> str:
+    """Of the columns, as JSON."""
+    return _encode({name: _TYPES.get(number, str(number)) for name, number in columns})
 
 
 def value_of(value: Value) -> object:
     """A value as JSON has it."""
-    kind = value.WhichOneof("data") or ""
-    return _MADE_OF_OTHERS.get(kind, scalar)(value)
+    kind = value.WhichOneof("data")
+    if kind in _AS_IT_IS:
+        return getattr(value, kind)
+    return None if kind is None else _OTHERS.get(kind, scalar)(value)
 
 
 def _decimal(value: Value) -> object:
@@ -123,7 +116,7 @@ def _interval(value: Value) -> object:
     return {"months": found.months, "days": found.days, "nanoseconds": found.nanoseconds}
 
 
-_MADE_OF_OTHERS: Mapping[str, Callable[[Value], object]] = {
+_OTHERS: Mapping[str, Callable[[Value], object]] = {
     "f32": lambda value: _float(value.f32),
     "f64": lambda value: _float(value.f64),
     "array": lambda value: [value_of(item) for item in value.array.items],
@@ -134,7 +127,8 @@ _MADE_OF_OTHERS: Mapping[str, Callable[[Value], object]] = {
     "interval_day_time": lambda value: value.interval_day_time,
     "interval_month_day_nano": _interval,
 }
-"""Kinds that are no scalar of JSON."""
+"""Kinds that JSON has in another way, or not for all values."""
+_AS_IT_IS = SCALARS - {"binary", *_OTHERS}
 
 
 def _float(number: float) -> float | str:

@@ -26,6 +26,7 @@ _OPTIONS = {
     "enable.auto.commit": False,
     "auto.offset.reset": "error",
     "enable.partition.eof": True,
+    "fetch.wait.max.ms": 10,  # with the default, that the end is reached is told half a second later
 }
 
 
@@ -92,15 +93,17 @@ def _last(options: Mapping[str, str], start: TopicPartition, end: int) -> tuple[
         while reached < end:
             if time.monotonic() > give_up:
                 raise Trouble(f"topic {start.topic} of the target has a transaction open at offset {reached}")
-            for message in consumer.consume(_REACH, _POLL_SECONDS):
-                error, offset = message.error(), message.offset() or 0
-                if error is None:
-                    reached = offset + 1
-                    found = found if offset >= end else (message.key(), message.value())
-                elif error.code() == KafkaError._PARTITION_EOF:  # noqa: SLF001 - confluent-kafka calls it so
-                    reached = max(reached, offset)
-                elif error.code() == KafkaError.TOPIC_AUTHORIZATION_FAILED:
-                    raise KafkaException(error)
+            message = consumer.poll(_POLL_SECONDS)  # `consume` would wait for more
+            if message is None:
+                continue
+            error, offset = message.error(), message.offset() or 0
+            if error is None:
+                reached = offset + 1
+                found = found if offset >= end else (message.key(), message.value())
+            elif error.code() == KafkaError._PARTITION_EOF:  # noqa: SLF001 - confluent-kafka calls it so
+                reached = max(reached, offset)
+            elif error.code() == KafkaError.TOPIC_AUTHORIZATION_FAILED:
+                raise KafkaException(error)
     finally:
         consumer.close()
     return found

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from confluent_kafka import KafkaError, KafkaException, Message, Producer
@@ -25,6 +25,7 @@ _OPTIONS: dict[str, Any] = {
     "transaction.timeout.ms": int(SECONDS * 1000),  # so long a driver that died keeps readers of committed rows waiting
     "linger.ms": 5,
     "compression.type": "lz4",
+    "delivery.report.only.error": True,  # a call for each row would cost as much as the row
     "queue.buffering.max.kbytes": _MOST_WAITING_KILOBYTES,
 }
 _Headers = list[tuple[str, str | bytes | None]]
@@ -78,10 +79,12 @@ class Writer:
         self._call(lambda: self._producer.init_transactions(SECONDS))
         return newest_progress(self._options, self._sink.progress, self._topic)
 
-    def send(self, rows: Iterable[Row]) -> None:
+    def send(self, rows: Sequence[Row]) -> None:
         """Rows, in their order."""
         for row in rows:
             self._produce(self._sink.rows.name, row.partition, row.key, row.value)
+        if rows:
+            self._producer.poll(0)
 
     def send_dead_letter(self, record: Record, poison: Poison) -> None:
         """A record as it is, and in its headers why it gives no rows."""
@@ -135,13 +138,12 @@ class Writer:
             self._is_begun = True
         while True:
             try:
-                self._call(
-                    lambda: self._producer.produce(topic, value, key, partition, self._delivered, headers=headers or [])
-                )
+                self._producer.produce(topic, value, key, partition, self._delivered, headers=headers)
             except BufferError:
                 self._producer.poll(0.1)
+            except KafkaException as error:
+                raise self._meaning(error.args[0]) from error
             else:
-                self._producer.poll(0)
                 return
 
     def _delivered(self, error: KafkaError | None, _: Message) -> None:
@@ -152,11 +154,11 @@ class Writer:
         try:
             ask()
         except KafkaException as raised:
-            error = raised.args[0]
-            told = error if error.code() in _FENCED | _UNAUTHORIZED else self._failed or error
-            raise self._meaning(told) from raised
+            raise self._meaning(raised.args[0]) from raised
 
     def _meaning(self, error: KafkaError) -> Trouble | MustStop | Refused:
+        if error.code() not in _FENCED | _UNAUTHORIZED and self._failed is not None:
+            error = self._failed  # what came before it
         name, code = self._topic.name, error.code()
         if code in _FENCED:
             return Overtaken(f"another driver has begun to write the rows of topic {name}")
