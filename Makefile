@@ -5,6 +5,8 @@ SHELL := bash
 
 PY := .venv/bin/python
 PYTEST := .venv/bin/pytest
+# One at a time: two clones that write the cache at once give each other false errors.
+MYPY = mkdir -p $(CACHE)/mypy && flock $(CACHE)/mypy .venv/bin/mypy --cache-dir=$(CACHE)/mypy
 PLATFORM := e2e/platform
 TESTS := operator/tests spark-apps e2e
 # Tests start hundreds of Python processes, each of which would compile all that it imports.
@@ -14,7 +16,7 @@ GOLDEN_TESTS := $(addprefix operator/tests/,kernel/test_transcripts.py kernel/te
 INSTANCE_ENV = eval "$$($(PLATFORM)/cluster env)"
 CACHE := $(or $(SEAWALL_CACHE),$(or $(XDG_CACHE_HOME),$(HOME)/.cache)/seawall)
 
-.PHONY: help demo test test-unit golden test-integration e2e e2e-soak simulate check collect format crds proto lock images spark spark-images tools cluster cluster-down bench
+.PHONY: help demo test test-unit golden test-integration e2e e2e-soak simulate check collect format crds proto lock images spark spark-images tools cluster cluster-down bench bench-report dist
 
 help: ## Explain the targets
 	@grep -hE '^[a-z0-9-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 20
@@ -57,9 +59,9 @@ simulate: .venv/.stamp ## Live the simulated day SEED=n once more, and tell its 
 check: .venv/.stamp ## Format, lint, types, import contracts, generated files, charts, locks
 	.venv/bin/ruff format --check
 	.venv/bin/ruff check
-	.venv/bin/mypy --cache-dir=$(CACHE)/mypy
+	$(MYPY)
 	@# Alone: to mypy, a conftest.py of the tests has the same name.
-	.venv/bin/mypy --cache-dir=$(CACHE)/mypy conftest.py
+	$(MYPY) conftest.py
 	.venv/bin/lint-imports
 	$(PY) -m seawall.crdgen --check
 	$(PY) -m seawall.cli.docs --check
@@ -91,6 +93,9 @@ images: cluster ## Build the images of the operator, the reference database and 
 	@e2e/checker/image.sh
 	@$(PLATFORM)/s3/image.sh
 
+dist: .venv/.stamp ## Build what people install into DIST=dist: the command as wheel, zipapps and archives, and the manifest for krew
+	operator/dist.sh $(or $(DIST),dist)
+
 spark: cluster ## Install the Spark Operator into the cluster, and load the images of the Spark applications
 	@$(PLATFORM)/spark/deploy.sh
 	@spark-apps/image.sh replay-verification
@@ -111,6 +116,7 @@ tools: ## Build or find the binaries of the cluster and of the Spark Operator, a
 	@$(PLATFORM)/spark/operator.sh >/dev/null
 	@$(PLATFORM)/store.sh >/dev/null
 	@$(PLATFORM)/promtool.sh >/dev/null
+	@$(PLATFORM)/krew.sh >/dev/null
 	@$(PLATFORM)/postgresql.sh >/dev/null
 	@$(PLATFORM)/mysql.sh >/dev/null
 	@$(PLATFORM)/strimzi/crds.sh >/dev/null
@@ -123,3 +129,6 @@ cluster-down: ## Stop it
 
 bench: .venv/.stamp ## Run all benchmarks, or one: make bench BENCH=topics; SIZE=small takes seconds, to try it
 	$(PY) bench/run.py $(if $(SIZE),--size $(SIZE)) $(BENCH)
+
+bench-report: .venv/.stamp ## Draw how cost grows with size, from bench/results
+	$(PY) bench/growth.py
