@@ -107,6 +107,25 @@ def test_a_hold_below_what_was_deleted_is_lost_at_once_and_says_so() -> None:
     assert ("Warning", "HoldLost") in [(event.type.value, event.reason) for event in world.kube.events]
 
 
+def test_an_edit_of_a_hold_that_is_over_is_seen_and_changes_nothing_else() -> None:
+    world = World()
+    for region in world.data_plane.regions:
+        world.flush(region)
+    world.start_run()
+    world.settle()
+    place(world, topics={"wal_0": 1})
+    before = settle(world)
+    place(world, topics={"wal_0": 10})
+    after = settle(world)
+    assert after.status.observed_generation == after.metadata.generation == before.metadata.generation + 1
+    assert {each.observed_generation for each in after.status.conditions} == {after.metadata.generation}
+    assert (after.status.state, after.status.granted) == (HoldState.LOST, before.status.granted)
+    assert message(after) == message(before)
+    writes = world.kube.status_writes
+    settle(world)
+    assert world.kube.status_writes == writes
+
+
 def test_a_hold_beyond_the_end_or_on_an_unknown_topic_waits_with_a_sentence() -> None:
     world = World()
     place(world, topics={"wal_0": 10_000})
