@@ -20,6 +20,7 @@ from seawall.api.v1alpha1.hold import WALHold
 from seawall.api.v1alpha1.policy import WALPurgePolicy
 from seawall.api.v1alpha1.purge import WALPurge
 from seawall.api.v1alpha1.restore import WALRestore
+from seawall.api.v1alpha1.subscription import WALSubscription
 from seawall.api.v1alpha1.verification import WALVerification
 from seawall.cli.connection import add_connection, add_operator, add_walcluster
 from seawall.cli.follow import condition_of
@@ -112,6 +113,7 @@ def read_page(arguments: argparse.Namespace, kube: Kube, get: Get, now: datetime
         backup_policies=those_of(WALBackupPolicy),
         backups=those_of(WALBackup),
         restores=those_of(WALRestore),
+        subscriptions=those_of(WALSubscription),
         not_read=tuple(not_read),
     )
     return build_page(snapshot)
