@@ -66,14 +66,15 @@ class FakeApi:
             {"involvedObject": {"apiVersion": "v1"}, "message": "of somebody else"},
         ]
         assert not query or PAGE_KEY in query
-        return {
+        found: dict[str, dict[str, Any]] = {
             f"{BASE}/walclusters": {"items": [CLUSTER]},
             f"{BASE}/walholds": {"items": []},
             "/apis/coordination.k8s.io/v1/namespaces/seawall/leases/seawall": lease,
             "/version": {"gitVersion": "v1.34.4"},
             "/api/v1/namespaces/db/events": {"items": events},
             f"{POD}:8080/proxy/ledger/db/wal": {"topics": [{"name": "wal_0"}], "lookedAt": "now"},
-        }.get(page)
+        }
+        return found.get(page)
 
     def read_text(self, path: str) -> str | None:
         return {f"{POD}:8080/proxy/metrics": "seawall_leader 1\n"}.get(path, LOG)
