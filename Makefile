@@ -16,7 +16,7 @@ GOLDEN_TESTS := $(addprefix operator/tests/,kernel/test_transcripts.py kernel/te
 INSTANCE_ENV = eval "$$($(PLATFORM)/cluster env)"
 CACHE := $(or $(SEAWALL_CACHE),$(or $(XDG_CACHE_HOME),$(HOME)/.cache)/seawall)
 
-.PHONY: help demo test test-unit golden test-integration e2e e2e-soak check collect format crds proto lock images spark spark-images tools cluster cluster-down bench
+.PHONY: help demo test test-unit golden test-integration e2e e2e-soak simulate check collect format crds proto lock images spark spark-images tools cluster cluster-down bench bench-report dist
 
 help: ## Explain the targets
 	@grep -hE '^[a-z0-9-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 20
@@ -46,10 +46,15 @@ e2e: .venv/.stamp cluster images spark ## Tests on the local Kubernetes cluster
 	$(INSTANCE_ENV) && $(PYTEST) e2e -m e2e
 
 SOAK_SECONDS ?= 600
-e2e-soak: .venv/.stamp cluster images spark ## Faults in a loop, SOAK_SECONDS=600 long; a purge that dies around all its changes; an adversary before all calls; counts go to e2e/soak/results
+e2e-soak: .venv/.stamp cluster images spark ## Faults in a loop, SOAK_SECONDS=600 long; a purge that dies around all its changes; an adversary before all calls; 2,000 simulated days; counts go to e2e/soak/results
 	$(INSTANCE_ENV) && SOAK_SECONDS=$(SOAK_SECONDS) $(PYTEST) e2e/soak -m soak -s
 	CRASH_POINTS=all $(PYTEST) operator/tests/integration/test_purge_crash_points.py -s
 	ADVERSARY=all $(PYTEST) -n 4 operator/tests/adversary/test_adversary_at_every_call.py -rA
+	$(PYTEST) -m soak operator/tests/simulation/test_many_days.py -s
+
+SEED ?= 1
+simulate: .venv/.stamp ## Live the simulated day SEED=n once more, and tell its story; where something is wrong, with as little of what happened as is needed
+	cd operator && ../$(PY) -m tests.simulation $(SEED)
 
 check: .venv/.stamp ## Format, lint, types, import contracts, generated files, charts, locks
 	.venv/bin/ruff format --check
@@ -88,6 +93,9 @@ images: cluster ## Build the images of the operator, the reference database and 
 	@e2e/checker/image.sh
 	@$(PLATFORM)/s3/image.sh
 
+dist: .venv/.stamp ## Build what people install into DIST=dist: the command as wheel, zipapps and archives, and the manifest for krew
+	operator/dist.sh $(or $(DIST),dist)
+
 spark: cluster ## Install the Spark Operator into the cluster, and load the images of the Spark applications
 	@$(PLATFORM)/spark/deploy.sh
 	@spark-apps/image.sh replay-verification
@@ -108,6 +116,7 @@ tools: ## Build or find the binaries of the cluster and of the Spark Operator, a
 	@$(PLATFORM)/spark/operator.sh >/dev/null
 	@$(PLATFORM)/store.sh >/dev/null
 	@$(PLATFORM)/promtool.sh >/dev/null
+	@$(PLATFORM)/krew.sh >/dev/null
 	@$(PLATFORM)/postgresql.sh >/dev/null
 	@$(PLATFORM)/mysql.sh >/dev/null
 	@$(PLATFORM)/strimzi/crds.sh >/dev/null
@@ -120,3 +129,6 @@ cluster-down: ## Stop it
 
 bench: .venv/.stamp ## Run all benchmarks, or one: make bench BENCH=topics; SIZE=small takes seconds, to try it
 	$(PY) bench/run.py $(if $(SIZE),--size $(SIZE)) $(BENCH)
+
+bench-report: .venv/.stamp ## Draw how cost grows with size, from bench/results
+	$(PY) bench/growth.py

@@ -9,7 +9,7 @@ import signal
 import threading
 import time
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from multiprocessing.context import ForkServerContext, ForkServerProcess
@@ -26,7 +26,7 @@ from sparkjob.errors import Interrupted, Refused
 from sparkjob.wire.batches import Batch, to_bytes
 from sparkjob.wire.batches import Producer as Identity
 from sparkjob.wire.connection import Line
-from wal_subscription import copier, planner, target
+from wal_subscription import copier, doubts, target
 from wal_subscription.joining import joined
 from wal_subscription.micro_batches import MicroBatches
 from wal_subscription.request import parse_request
@@ -44,7 +44,7 @@ def write(request: str, counts: str, how: str) -> None:
     with pytest.MonkeyPatch.context() as patch:
         if how == NO_CONDITION:
             take_condition_away(patch)
-        patch.setattr(planner, "_PAUSE_SECONDS", 0.01)  # the two shall meet, not make way
+        patch.setattr(doubts, "_PAUSE_SECONDS", 0.01)  # the two shall meet, not make way
         hesitate(patch, falls_asleep=how == FALLS_ASLEEP)
         # Two that cut a log alike are answered alike: what they append shall differ.
         patch.setattr(copier, "joined", lambda fetched: joined(fetched) if random.random() < 0.5 else fetched)  # noqa: S311 - any will do
@@ -121,12 +121,13 @@ class Writers:
     request: Path
     how: str = CONDITION
     number: int = 2
+    target: Callable[[str, str, str], None] = write
     counts: Counter[str] = field(default_factory=Counter)
     _running: list[ForkServerProcess] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         self._context: ForkServerContext = multiprocessing.get_context("forkserver")
-        self._context.set_forkserver_preload(["mirror_writers"])
+        self._context.set_forkserver_preload([self.target.__module__])
         self._counted = self.request.with_suffix(".counts")
         self._running = [self._start() for _ in range(self.number)]
 
@@ -195,7 +196,7 @@ class Writers:
             process.join()
 
     def _start(self) -> ForkServerProcess:
-        process = self._context.Process(target=write, args=(str(self.request), str(self._counted), self.how))
+        process = self._context.Process(target=self.target, args=(str(self.request), str(self._counted), self.how))
         STARTER.submit(process.start).result()
         return process
 

@@ -16,7 +16,7 @@ from wal_subscription.stops import Reason, Stop
 from wal_subscription.summary import MOST_BYTES, Outcome, summarize
 
 CONTRACT = Path(__file__).parents[1] / "contract"
-README = (CONTRACT / "README.md").read_text()
+PAGES = "".join((CONTRACT / name).read_text() for name in ("README.md", "RECORDS.md"))
 DIGEST = "2c26b46b68ffc68ff99b453c1d30413413422d706483bfa0f98a5e886266e7ae"
 
 
@@ -73,7 +73,7 @@ def test_a_summary_of_many_topics_is_no_longer_than_kubernetes_keeps_and_counts_
 
 def test_every_reason_and_outcome_is_in_the_contract() -> None:
     for word in (*Reason, *Outcome):
-        assert f"`{word.value}`" in README, word
+        assert f"`{word.value}`" in PAGES, word
 
 
 def test_only_what_a_restart_may_change_ends_with_another_code_than_0() -> None:

@@ -14,6 +14,7 @@ from tests.support.mutants import Mutant, find_survivors
 from tests.support.source_mutants import rewritten
 from wal_subscription import copier, log_batches, overlap, planner, target
 from wal_subscription.copier import Copier
+from wal_subscription.doubts import Doubts
 from wal_subscription.log_batches import LogBatch
 from wal_subscription.planner import Planner
 from wal_subscription.source import LogSource
@@ -59,8 +60,8 @@ PURE: tuple[Mutant, ...] = (
     (rewritten(planner, "find_stop", "source.start > first", "False"), every_stop),
     (rewritten(planner, "find_stop", "mirrored > max(source.end, topic.start)", "False"), every_stop),
     (rewritten(planner, "find_other", "state.topic_id != topic_id", "False"), every_stop),
-    (rewritten(Planner, "_is_certain", "now - since >= CERTAIN_SECONDS[stop.reason]", "True"), every_stop),
-    (rewritten(Planner, "plan", "self._doubts.pop(name, None)", "pass"), every_stop),
+    (rewritten(Doubts, "is_certain", "now - since >= CERTAIN_SECONDS[stop.reason]", "True"), every_stop),
+    (rewritten(Planner, "plan", "self._doubts.end(name)", "pass"), every_stop),
     (
         rewritten(Planner, "plan", "self._compared[name] != source.epoch", "False"),
         of_plans.test_a_topic_is_compared_again_when_its_leader_changed,

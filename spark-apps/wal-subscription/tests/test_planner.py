@@ -7,7 +7,8 @@ import pytest
 from sparkjob.wire.batches import Producer
 from sparkjob.wire.kafka_state import TopicState
 from wal_subscription.copier import Copied, Job
-from wal_subscription.planner import CERTAIN_SECONDS, Planner
+from wal_subscription.doubts import CERTAIN_SECONDS
+from wal_subscription.planner import Planner
 from wal_subscription.request import Topic
 from wal_subscription.stops import MustStop, Reason, Stop
 from wal_subscription.stream import grouped

@@ -23,6 +23,8 @@ from spark_marks import WITH_SPARK
 from seawall_e2e.waiting import wait_until
 from wal_subscription.__main__ import main
 from wal_subscription.micro_batches import MicroBatches
+from wal_subscription.stops import Reason, Stop
+from wal_subscription.stream import _beat
 
 pytest_plugins = ("spark_beds", "mirror_beds")
 pytestmark = WITH_SPARK
@@ -57,7 +59,7 @@ def request_file(mirror: Mirror, folder: Path, **other: Any) -> Path:
 def test_a_mirror_streams_until_a_topic_must_stop_and_the_next_run_goes_on_without_it(
     spark: SparkSession, mirror: Mirror, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("wal_subscription.micro_batches.GATHER_SECONDS", 2.0)
+    monkeypatch.setattr("wal_subscription.report.GATHER_SECONDS", 2.0)
     names = [f"stream-{number}" for number in range(5)]
     mirror.make(*names)
     mirror.source.topics.append(dict.fromkeys(names, RECORDS))
@@ -161,3 +163,31 @@ def test_drivers_that_are_killed_and_two_at_once_make_one_log(
     with drivers(request, tmp_path, 1):
         wait_until(lambda: all(map(mirror.has_all, names)), "all is mirrored", within=180)
     assert mirror.require_equal(*names) > 0
+
+
+class Slow:
+    """Finds out that it is over, and still has something to do in that micro-batch."""
+
+    def __init__(self, spark: SparkSession) -> None:
+        self.stops: list[Stop] = []
+        self.has_ended = False
+        self._spark = spark
+
+    @property
+    def is_over(self) -> bool:
+        return bool(self.stops)
+
+    def require_sides(self) -> None:
+        pass
+
+    def once(self) -> None:
+        self.stops.append(Stop("wal_0", Reason.DIVERGED, 0, "it must stop"))
+        self._spark.sparkContext.parallelize([1.0], 1).map(time.sleep).collect()
+        self.has_ended = True
+
+
+def test_a_micro_batch_ends_before_the_run_does(spark: SparkSession, tmp_path: Path) -> None:
+    slow = Slow(spark)
+    _beat(spark, slow, 100, str(tmp_path))
+    assert slow.has_ended
+    assert len(slow.stops) == 1

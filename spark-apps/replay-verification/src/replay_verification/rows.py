@@ -15,14 +15,12 @@ from typing import Any, NamedTuple
 import pyarrow as pa
 
 from replay_verification.schemas import ROWS_ARROW
+from sparkjob.entry_rows import NotReadable, names_of, plain, require_mutations, rows_of
 from sparkjob.integrity.log_entries import LogEntry
 from sparkjob.integrity.schemas import signed
 from walrecord import InvalidEntry, decode_entry
-from walrecord.pb.wal_pb2 import Mutation, Value, WalEntry
+from walrecord.pb.wal_pb2 import Mutation, WalEntry
 
-_TIMES = ("date", "datetime", "ts_s", "ts_ms", "ts_us", "ts_ns", "time_s", "time_ms", "time_us", "time_ns")
-_NUMBERS = ("i8", "i16", "i32", "i64", "u8", "u16", "u32", "u64", "f32", "f64")
-_SCALARS = frozenset((*_TIMES, *_NUMBERS, "boolean", "binary", "text"))
 _MOST_POSITION = 2**63 - 1
 _encode = json.JSONEncoder(separators=(",", ":")).encode
 """json.dumps would make an encoder for each row, which takes longer than the row."""
@@ -66,10 +64,6 @@ class _Change(NamedTuple):
     sequence: int
     key: str
     hash: int | None
-
-
-class _NotComparable(Exception):  # noqa: N818 - a reason, not an error of ours
-    """An entry that this program cannot turn into rows."""
 
 
 def rows_of_files(roles: Mapping[str, Sequence[Role]], columns: Sequence[str], key: Sequence[str]) -> Rows:
@@ -117,7 +111,7 @@ def entry_rows(topic: str, region: int, about: LogRegion, entry_id: int, payload
         return []  # Integrity tells it; a database cannot apply it either
     try:
         changes = [change for change in _changes(entry, about) if change.sequence > about.pairs[place].flushed]
-    except _NotComparable as reason:
+    except NotReadable as reason:
         return [_row(role, 0, entry_id, "", None) | {"why": f"the entry {entry_id} {reason}"}]
     return [
         _row(role, min(change.sequence, _MOST_POSITION), entry_id, change.key, change.hash) | {"place": entry_id}
@@ -126,39 +120,21 @@ def entry_rows(topic: str, region: int, about: LogRegion, entry_id: int, payload
 
 
 def _changes(entry: WalEntry, about: LogRegion) -> Iterator[_Change]:
-    if entry.bulk_entries:
-        raise _NotComparable("is a bulk entry, which this program does not read")
+    require_mutations(entry)
     for mutation in entry.mutations:
-        names = [column.column_name for column in mutation.rows.schema]
-        if unknown := set(names) - set(about.columns):
-            raise _NotComparable(f"has the column {min(unknown)}, which the snapshot does not have")
-        if missing := set(about.key) - set(names):
-            raise _NotComparable(f"does not have the key column {min(missing)}")
-        for sequence, row in enumerate(mutation.rows.rows, mutation.sequence):
-            values = dict(zip(names, map(_value, row.values), strict=False))
+        names = set(names_of(mutation))
+        if unknown := names - set(about.columns):
+            raise NotReadable(f"has the column {min(unknown)}, which the snapshot does not have")
+        if missing := set(about.key) - names:
+            raise NotReadable(f"does not have the key column {min(missing)}")
+        is_delete = mutation.op_type == Mutation.DELETE
+        for sequence, values in rows_of(mutation):
             text = _text([values.get(name) for name in about.key])
-            is_delete = mutation.op_type == Mutation.DELETE
-            hashed = None if is_delete else _hash([values.get(name) for name in about.columns])
-            yield _Change(sequence, text, hashed)
-
-
-def _value(value: Value) -> object:
-    kind = value.WhichOneof("data")
-    if kind is None:
-        return None
-    if kind not in _SCALARS:
-        raise _NotComparable(f"has a value of type {kind}, which this program does not compare")
-    return _plain(getattr(value, kind))
+            yield _Change(sequence, text, None if is_delete else _hash([values.get(name) for name in about.columns]))
 
 
 def _plain(value: object) -> object:
-    match value:
-        case bytes():
-            return {"hex": value.hex()}
-        case Decimal():  # Spark reads unsigned 64 bits so
-            return int(value)
-        case _:
-            return value
+    return int(value) if isinstance(value, Decimal) else plain(value)  # Spark reads unsigned 64 bits so
 
 
 def _text(values: Sequence[object]) -> str:

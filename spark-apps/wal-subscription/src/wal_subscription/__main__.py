@@ -12,9 +12,10 @@ from sparkjob.command_line import begin_logging, request_parser, write_summary
 from sparkjob.errors import Interrupted, Refused
 from sparkjob.request_file import check_digest, digest_of, read_bytes
 from sparkjob.session import open_session, sentence_of
+from wal_subscription.records.request import is_of_records, parse_records_request
 from wal_subscription.request import parse_request
 from wal_subscription.stops import Stop
-from wal_subscription.stream import mirror
+from wal_subscription.stream import stream
 from wal_subscription.summary import Outcome, summarize
 
 LOG = logging.getLogger("wal_subscription")
@@ -26,7 +27,7 @@ def run() -> None:
 
 
 def main(arguments: Sequence[str] | None = None, spark: SparkSession | None = None) -> int:
-    """Mirrors until somebody must act, and returns the exit code; a summary is written whatever happens."""
+    """Streams until somebody must act, and returns the exit code; a summary is written whatever happens."""
     parser = request_parser("wal-subscription", __doc__)
     given = parser.parse_args(arguments)
     begin_logging()
@@ -36,7 +37,7 @@ def main(arguments: Sequence[str] | None = None, spark: SparkSession | None = No
         content = read_bytes(given.request)
         digest = digest_of(content)
         check_digest(digest, given.digest)
-        stops = _mirror(content, spark)
+        stops = _stream(content, spark)
         outcome, message = Outcome.STOPPED, stops[0].message
     except Refused as refused:
         outcome, message = Outcome.REFUSED, str(refused)
@@ -50,11 +51,11 @@ def main(arguments: Sequence[str] | None = None, spark: SparkSession | None = No
     return outcome.exit_code
 
 
-def _mirror(content: bytes, given: SparkSession | None) -> Sequence[Stop]:
-    request = parse_request(content)
+def _stream(content: bytes, given: SparkSession | None) -> Sequence[Stop]:
+    request = parse_records_request(content) if is_of_records(content) else parse_request(content)
     spark = given or open_session(f"wal-subscription {request.whom}")
     try:
-        return mirror(spark, request)
+        return stream(spark, request)
     finally:
         if given is None:
             spark.stop()

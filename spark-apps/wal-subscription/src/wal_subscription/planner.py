@@ -7,18 +7,9 @@ from dataclasses import dataclass
 
 from sparkjob.wire.kafka_state import TopicState
 from wal_subscription.copier import Copied, Job
+from wal_subscription.doubts import Doubts, Pauses
 from wal_subscription.request import Topic
 from wal_subscription.stops import Reason, Stop
-
-CERTAIN_SECONDS: Mapping[Reason, float] = {
-    Reason.SOURCE_GAP: 5.0,
-    Reason.IDENTITY_FENCE_BROKEN: 10.0,
-    Reason.TARGET_LOST: 10.0,
-    Reason.DIVERGED: 30.0,
-}
-"""So long it must be found again and again: a broker that has just started may know less than the others do."""
-_MOST_PAUSE_SECONDS = 10.0
-_PAUSE_SECONDS = 0.5
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,11 +25,10 @@ class Planner:
 
     def __init__(self, topics: Iterable[Topic]) -> None:
         self._topics = {topic.name: topic for topic in topics}
-        self._doubts: dict[str, tuple[Reason, float]] = {}
+        self._doubts, self._pauses = Doubts(), Pauses()
         self._ends: dict[str, int] = {}
         self._compared: dict[str, int | None] = {}
         self._epochs: dict[str, int | None] = {}
-        self._troubles: dict[str, tuple[int, float]] = {}
 
     @property
     def names(self) -> list[str]:
@@ -61,17 +51,17 @@ class Planner:
             if target is not None:
                 self._ends[name] = target.end
             if stop is not None:
-                if self._is_certain(stop, now):
+                if self._doubts.is_certain(stop, now):
                     stops.append(stop)
                     self.stop(name)
                 continue
-            self._doubts.pop(name, None)
+            self._doubts.end(name)
             assert source is not None  # noqa: S101 - else it would have been a stop
             assert target is not None  # noqa: S101 - as above
             self._epochs[name] = source.epoch
             compares = name not in self._compared or self._compared[name] != source.epoch
             has_work = target.end < max(source.end, topic.start) or compares
-            if has_work and self._troubles.get(name, (0, now))[1] <= now:
+            if has_work and self._pauses.is_over(name, now):
                 jobs.append(Job(topic, source.end, compares, source.start))
         return Plan(tuple(jobs), tuple(stops))
 
@@ -84,25 +74,17 @@ class Planner:
         if copied.compared:
             self._compared[name] = self._epochs.get(name)
         if copied.trouble is None or copied.end > copied.start:
-            self._troubles.pop(name, None)
-            return
-        times = self._troubles.get(name, (0, now))[0] + 1
-        self._troubles[name] = (times, now + min(_MOST_PAUSE_SECONDS, _PAUSE_SECONDS * 2 ** min(times - 1, 9)))
+            self._pauses.end(name)
+        else:
+            self._pauses.begin(name, now)
 
     def in_trouble(self, name: str) -> bool:
         """Whether a topic's last job came to nothing."""
-        return name in self._troubles
+        return name in self._pauses
 
     def stop(self, name: str) -> None:
         """Plans no more of a topic."""
         self._topics.pop(name, None)
-
-    def _is_certain(self, stop: Stop, now: float) -> bool:
-        reason, since = self._doubts.get(stop.topic, (stop.reason, now))
-        if reason is not stop.reason:
-            since = now
-        self._doubts[stop.topic] = (stop.reason, since)
-        return now - since >= CERTAIN_SECONDS[stop.reason]
 
 
 def find_stop(topic: Topic, source: TopicState | None, target: TopicState | None, mirrored: int) -> Stop | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from sparkjob.errors import Refused
@@ -56,30 +57,46 @@ def parse_request(content: bytes) -> Request:
     """
     fields = parse_json(content)
     fields.check_version(VERSION)
-    whom, producer = fields.object("object"), fields.object("producer")
-    source, target = (_kafka(fields.object(side)) for side in ("source", "target"))
+    whom, producer = whom_of(fields), fields.object("producer")
+    source, target = (kafka_of(fields.object(side)) for side in ("source", "target"))
     if source.cluster_id == target.cluster_id:
         raise Refused(f"source and target are one Kafka cluster, {source.cluster_id}: a log is not mirrored to itself")
     return Request(
         digest_of(content),
-        f"{whom.text('namespace')}/{whom.text('name')}",
+        whom,
         fields.number("run"),
         source,
         target,
         Producer(producer.number("id"), producer.number("epoch", _MOST_EPOCH)),
-        _milliseconds(fields),
+        milliseconds_of(fields),
         _topics(fields),
     )
 
 
-def _kafka(fields: Fields) -> Kafka:
+def whom_of(fields: Fields) -> str:
+    """The object that asks."""
+    whom = fields.object("object")
+    return f"{whom.text('namespace')}/{whom.text('name')}"
+
+
+def kafka_of(fields: Fields) -> Kafka:
+    """A side, with its id.
+
+    Raises:
+        Refused: it is incomplete.
+    """
     kafka = parse_kafka(fields)
     if kafka.cluster_id is None:
-        raise Refused(f"{fields.where}.clusterId is missing: a mirror must say which Kafka is meant")
+        raise Refused(f"{fields.where}.clusterId is missing: a subscription must say which Kafka is meant")
     return kafka
 
 
-def _milliseconds(fields: Fields) -> int:
+def milliseconds_of(fields: Fields) -> int:
+    """Between two micro-batches.
+
+    Raises:
+        Refused: too few, or too many.
+    """
     value = fields.number("intervalMilliseconds")
     if not _LEAST_MILLISECONDS <= value <= _MOST_MILLISECONDS:
         raise Refused(
@@ -88,13 +105,22 @@ def _milliseconds(fields: Fields) -> int:
     return value
 
 
+def require_names(names: Sequence[str]) -> None:
+    """Of the topics.
+
+    Raises:
+        Refused: there are none, or one comes twice.
+    """
+    if not names:
+        raise Refused("the request has no topics")
+    if len(set(names)) < len(names):
+        raise Refused("the request names a topic twice")
+
+
 def _topics(fields: Fields) -> tuple[Topic, ...]:
     topics = tuple(
         Topic(row.text("name"), row.text("sourceTopicId"), row.text("targetTopicId"), row.number("from"))
         for row in fields.objects("topics")
     )
-    if not topics:
-        raise Refused("the request has no topics")
-    if len({topic.name for topic in topics}) < len(topics):
-        raise Refused("the request names a topic twice")
+    require_names([topic.name for topic in topics])
     return topics

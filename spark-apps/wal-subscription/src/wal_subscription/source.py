@@ -8,7 +8,9 @@ from typing import Any
 from kafka.protocol.consumer import FetchRequest
 
 from sparkjob.errors import Refused
+from sparkjob.kafka import Kafka
 from sparkjob.wire.connection import PARTITION, Connection, OtherTopic, name_of, uuid_of
+from sparkjob.wire.kafka_state import KafkaState
 from wal_subscription.log_batches import LogBatch, split
 from wal_subscription.stops import Trouble
 
@@ -24,6 +26,19 @@ NOT_AUTHORIZED = frozenset({29, 31})
 def connect(options: Mapping[str, str]) -> Connection:
     """To a Kafka that answers soon, or has trouble: there is a next micro-batch."""
     return Connection(options, _ANSWER_SECONDS)
+
+
+def require_cluster(state: KafkaState, kafka: Kafka) -> None:
+    """Refuses another cluster than the request names.
+
+    Raises:
+        Refused: it is one.
+        Interrupted: it does not answer.
+    """
+    found = state.cluster_id()
+    if found != kafka.cluster_id:
+        servers = ",".join(kafka.bootstrap_servers)
+        raise Refused(f"the Kafka cluster at {servers} is {found}, not {kafka.cluster_id}")
 
 
 class LogSource:

@@ -21,7 +21,11 @@ class Reason(StrEnum):
     TARGET_UNSUITABLE = "TargetUnsuitable"
     """The target does not take records as they are."""
     FENCED = "Fenced"
-    """The target knows a newer epoch of the producer."""
+    """The target knows a newer epoch of the producer, or a newer run."""
+    TABLE_UNKNOWN = "TableUnknown"
+    """The request does not say which table a region is of."""
+    UNREADABLE = "Unreadable"
+    """The source has a record that gives no rows."""
 
 
 @dataclass(frozen=True, slots=True)

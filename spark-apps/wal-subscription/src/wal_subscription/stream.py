@@ -8,13 +8,17 @@ from __future__ import annotations
 import logging
 import shutil
 import tempfile
+import threading
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, Protocol, TypeVar
 
 from pyspark.sql import DataFrame, SparkSession
 
-from wal_subscription.copier import Copied, Job, Sides, copy
-from wal_subscription.micro_batches import MicroBatches, Run
+from wal_subscription import copier
+from wal_subscription.micro_batches import MicroBatches
+from wal_subscription.records import process
+from wal_subscription.records.micro_batches import RecordsBatches
+from wal_subscription.records.request import RecordsRequest
 from wal_subscription.request import Request
 from wal_subscription.stops import Stop
 
@@ -22,16 +26,63 @@ LOG = logging.getLogger(__name__)
 _WAIT_SECONDS = 0.2
 
 
-def mirror(spark: SparkSession, request: Request) -> Sequence[Stop]:
-    """Mirrors until a topic must not go on, and returns those that must not.
+class Named(Protocol):
+    """A topic."""
+
+    @property
+    def name(self) -> str:
+        """Its name."""
+        ...
+
+
+class OfTopic(Protocol):
+    """A job of some sink."""
+
+    @property
+    def topic(self) -> Named:
+        """Whose records it is about."""
+        ...
+
+
+class Batches(Protocol):
+    """The micro-batches of some sink."""
+
+    @property
+    def stops(self) -> list[Stop]:
+        """The topics that must not go on."""
+        ...
+
+    @property
+    def is_over(self) -> bool:
+        """Whether it is time to tell them."""
+        ...
+
+    def require_sides(self) -> None:
+        """Refuses what a start can find."""
+
+    def once(self) -> None:
+        """One micro-batch."""
+
+
+JobT = TypeVar("JobT", bound=OfTopic)
+SidesT = TypeVar("SidesT")
+CopiedT = TypeVar("CopiedT")
+
+
+def stream(spark: SparkSession, request: Request | RecordsRequest) -> Sequence[Stop]:
+    """Streams until a topic must not go on, and returns those that must not.
 
     Raises:
         Refused: the request cannot be worked on.
         Interrupted: a Kafka did not answer at the start.
     """
-    micro = MicroBatches(request, on_executors(spark))
+    micro: Batches
+    if isinstance(request, RecordsRequest):
+        micro, does = RecordsBatches(request, on_executors(spark, process.copy)), "hands on the rows of"
+    else:
+        micro, does = MicroBatches(request, on_executors(spark, copier.copy)), "mirrors"
     micro.require_sides()
-    LOG.info("Run %d of %s mirrors %d topics", request.run, request.whom, len(request.topics))
+    LOG.info("Run %d of %s %s %d topics", request.run, request.whom, does, len(request.topics))
     scratch = tempfile.mkdtemp(prefix="seawall-checkpoint-")
     try:
         _beat(spark, micro, request.milliseconds, scratch)
@@ -40,42 +91,46 @@ def mirror(spark: SparkSession, request: Request) -> Sequence[Stop]:
     return micro.stops
 
 
-def on_executors(spark: SparkSession) -> Run:
+def on_executors(
+    spark: SparkSession, run: Callable[[JobT, SidesT], CopiedT]
+) -> Callable[[Sequence[JobT], SidesT, Callable[[str], bool]], list[CopiedT]]:
     """Runs jobs as tasks of Spark. One that has been in trouble is a task of its own: others do not wait behind it."""
-    context, run = spark.sparkContext, copy
+    context = spark.sparkContext
 
-    def run_all(jobs: Sequence[Job], sides: Sides, in_trouble: Callable[[str], bool]) -> list[Copied]:
+    def run_all(jobs: Sequence[JobT], sides: SidesT, in_trouble: Callable[[str], bool]) -> list[CopiedT]:
         groups = grouped(jobs, context.defaultParallelism, in_trouble)
         parts = context.parallelize(groups, len(groups))
-        copied: list[Copied] = parts.flatMap(lambda group: [run(job, sides) for job in group]).collect()
+        copied: list[CopiedT] = parts.flatMap(lambda group: [run(job, sides) for job in group]).collect()
         return copied
 
     return run_all
 
 
-def grouped(jobs: Sequence[Job], cores: int, in_trouble: Callable[[str], bool]) -> list[list[Job]]:
+def grouped(jobs: Sequence[JobT], cores: int, in_trouble: Callable[[str], bool]) -> list[list[JobT]]:
     """Jobs by task."""
     alone = [[job] for job in jobs if in_trouble(job.topic.name)]
     others = [job for job in jobs if not in_trouble(job.topic.name)]
     return [*(part for at in range(cores) if (part := others[at::cores])), *alone]
 
 
-def _beat(spark: SparkSession, micro: MicroBatches, milliseconds: int, scratch: str) -> None:
-    broke: list[BaseException] = []
+def _beat(spark: SparkSession, micro: Batches, milliseconds: int, scratch: str) -> None:
+    broke, is_over = list[BaseException](), threading.Event()
 
     def once(_: DataFrame, __: int) -> None:
-        if broke or micro.is_over:
+        if broke or is_over.is_set():
             return
         try:
             micro.once()
         except BaseException as error:  # noqa: BLE001 - told by the thread that waits, as what it is
             broke.append(error)
+        if micro.is_over:  # said here, because the thread that waits would interrupt a micro-batch
+            is_over.set()
 
     clock: Any = spark.readStream.format("rate-micro-batch").option("rowsPerBatch", 1).option("numPartitions", 1)
     writer = clock.load().writeStream.foreachBatch(once).option("checkpointLocation", scratch)
     query = writer.trigger(processingTime=f"{milliseconds} milliseconds").start()
     try:
-        while not broke and not micro.is_over and not query.awaitTermination(_WAIT_SECONDS):
+        while not broke and not is_over.is_set() and not query.awaitTermination(_WAIT_SECONDS):
             pass
         if query.exception() is not None:
             raise query.exception()

@@ -68,13 +68,20 @@ class KafkaState:
         starts, ends = self._offsets(ids, OffsetSpec.earliest()), self._offsets(ids, OffsetSpec.latest())  # type: ignore[no-untyped-call]
         return {name: TopicState(topic_id, starts[name][0], *ends[name]) for name, topic_id in ids.items()}
 
-    def require_rights(self, names: Iterable[str], rights: Mapping[AclOperation, str], purpose: str) -> None:
+    def require_rights(
+        self,
+        names: Iterable[str],
+        rights: Mapping[AclOperation, str],
+        purpose: str,
+        least_partitions: int | None = None,
+    ) -> None:
         """Refuses topics of several partitions, and a user who lacks a right on one of them (KIP-430).
 
         Args:
             names: topics that there are.
             rights: their names, for people.
             purpose: what needs them all.
+            least_partitions: of a topic that is no WAL.
 
         Raises:
             Refused: it is so.
@@ -87,8 +94,11 @@ class KafkaState:
             return [future.result(SECONDS) for future in futures.values()]
 
         for found in answer(describe, UNKNOWN):
-            if len(found.partitions) != 1:
-                raise Refused(f"topic {found.name} has {len(found.partitions)} partitions: a WAL topic has one")
+            number = len(found.partitions)
+            if least_partitions is None and number != 1:
+                raise Refused(f"topic {found.name} has {number} partitions: a WAL topic has one")
+            if least_partitions is not None and number < least_partitions:
+                raise Refused(f"topic {found.name} has {number} partitions: {purpose} needs {least_partitions}")
             missing = rights.keys() - set(found.authorized_operations or rights)
             if missing:
                 names_of = ", ".join(name for right, name in rights.items() if right in missing)

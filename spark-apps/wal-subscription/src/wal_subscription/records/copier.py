@@ -1,0 +1,274 @@
+"""Hands on a stretch of one topic. Whatever it is told, rows are committed only after the newest progress there is.
+
+Who begins fences who wrote before, and reads how far that one came; rows and progress are one transaction. So it may
+run twice, at once, late, or on a machine that slept: what was not committed did not happen, and what was is not
+repeated. What a process keeps open between two stretches is its own until somebody else begins.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+from kafka.protocol.metadata import MetadataRequest
+
+from sparkjob.wire.connection import Connection, name_of, uuid_of
+from sparkjob.wire.reader import Range, Reader
+from sparkjob.wire.records import Record, digest_of
+from wal_subscription.records.decoder import Decoder, Poison, UnknownTable
+from wal_subscription.records.encoding import Encoder
+from wal_subscription.records.progress import Progress
+from wal_subscription.records.request import RecordsRequest, Topic
+from wal_subscription.records.sink import Writer
+from wal_subscription.stops import MustStop, Reason, Stop, Trouble
+
+MOST_SECONDS = 10.0
+"""So long one stretch may take: others wait for it."""
+COMMIT_SECONDS = 1.0
+COMMIT_ROWS = 20_000
+COMMIT_BYTES = 16 << 20
+"""What one transaction has at most, or a little more: an entry is not cut."""
+_UNCOMMITTED = "read_uncommitted"
+"""As the database reads: what was aborted, too."""
+_PATIENCE_SECONDS = 10.0
+
+
+@dataclass(frozen=True, slots=True)
+class Sides:
+    """How both Kafkas are reached, in the words of librdkafka, and what is handed on."""
+
+    source: Mapping[str, str]
+    target: Mapping[str, str]
+    request: RecordsRequest
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """A stretch: from where the target's progress is, to `end`.
+
+    Attributes:
+        source_start: where the source's log begins.
+        epoch: of who leads it: another one may have another log.
+    """
+
+    topic: Topic
+    end: int
+    source_start: int
+    epoch: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Copied:
+    """How it went.
+
+    Attributes:
+        start, end: the offsets that are in the target now, and were not before.
+        read_from: what is still needed of the source; None: it was not asked.
+        rows: those that were committed.
+        trouble, stop, refused: as of a mirror.
+    """
+
+    topic: str
+    start: int = 0
+    end: int = 0
+    read_from: int | None = None
+    rows: int = 0
+    trouble: str | None = None
+    stop: Stop | None = None
+    refused: str | None = None
+
+
+class Copier:
+    """One topic, for as long as nobody else writes its rows.
+
+    Attributes:
+        begun, progress: what was committed before this job, and last; None: it is not open.
+        epoch: of the leader of the source, when it was opened.
+    """
+
+    def __init__(self, topic: Topic, sides: Sides, source: Connection, target: Connection) -> None:
+        self.begun: Progress | None = None
+        self.progress: Progress | None = None
+        self.epoch: int | None = None
+        self._topic, self._sides, self._request = topic, sides, sides.request
+        self._source, self._target = source, target
+        self._writer = Writer(sides.target, sides.request.sink, topic)
+        self._encoder = Encoder(topic.name, sides.request.sink, sides.request.selection)
+        self._decoder: Decoder | None = None
+        self._next = 0
+        self._last: Record | None = None
+        self._rows = self._bytes = self._dead_letters = 0
+
+    def run(self, job: Job) -> None:
+        """Copies, until the job's end or for a while.
+
+        Raises:
+            MustStop, Refused, Trouble, Interrupted, RangeGone, KafkaError, OSError: it is over with this copier.
+        """
+        progress = self.begun = self.progress or self._open(job)
+        require_source(job, progress)
+        give_up, commit_at = time.monotonic() + MOST_SECONDS, time.monotonic() + COMMIT_SECONDS
+        with Reader(self._sides.source, _PATIENCE_SECONDS, _UNCOMMITTED) as reader:
+            for record, _ in reader.read(Range(self._topic.name, self._next, job.end)):
+                self._take(record)
+                self._next, self._last, now = record.offset + 1, record, time.monotonic()
+                if now >= commit_at or self._rows >= COMMIT_ROWS or self._bytes >= COMMIT_BYTES:
+                    self._commit(self._next)
+                    commit_at = now + COMMIT_SECONDS
+                    if now >= give_up:
+                        return
+        self._next = max(self._next, job.end)
+        self._commit(self._next)
+
+    def close(self) -> None:
+        """Takes back what is not committed."""
+        self._writer.close()
+
+    def _open(self, job: Job) -> Progress:
+        request, topic = self._request, self._topic
+        found = self._writer.open()
+        self.epoch = job.epoch
+        require_ours(found, request, topic)
+        self._require_same(found, job)
+        position = topic.start if found is None else found.position
+        progress = found or Progress(
+            request.sink.writer,
+            request.run,
+            topic.name,
+            topic.source_id,
+            position,
+            position,
+            position,
+            entries=0,
+            rows=0,
+            dead_letters=0,
+            selection=request.selection.digest,
+        )
+        self.progress, self._next = progress, progress.read_from
+        self._decoder = Decoder(self._encoder, position, drops_repeats=request.drops_repeats)
+        if found is None or found.run != request.run:
+            self._write(progress, position, progress.read_from)  # older runs find it, and end
+        return progress
+
+    def _require_same(self, found: Progress | None, job: Job) -> None:
+        """The source still has the record that was handed on last, if it has that offset."""
+        if found is None or found.last is None or not job.source_start < found.position <= job.end:
+            return
+        last, name = found.position - 1, self._topic.name
+        with Reader(self._sides.source, _PATIENCE_SECONDS, _UNCOMMITTED) as reader:
+            record = next((record for record, _ in reader.read(Range(name, last, last + 1))), None)
+        if record is None or digest_of([record]) != found.last:
+            message = f"topic {name} has another record at offset {last} in the source than the one that was handed on"
+            raise MustStop(Stop(name, Reason.DIVERGED, last, message))
+
+    def _take(self, record: Record) -> None:
+        """What a record completes goes to the target."""
+        assert self._decoder is not None  # noqa: S101 - it is open
+        try:
+            rows = self._decoder.rows(record)
+        except Poison as poison:
+            if self._request.sink.dead_letters is None:
+                raise self._stop(Reason.UNREADABLE, poison) from None
+            self._writer.send_dead_letter(record, poison)
+            self._dead_letters += 1
+            return
+        except UnknownTable as unknown:
+            raise self._stop(Reason.TABLE_UNKNOWN, unknown) from None
+        self._writer.send(rows)
+        self._rows += len(rows)
+        self._bytes += sum(len(row.key) + len(row.value) for row in rows)
+
+    def _stop(self, reason: Reason, why: Poison | UnknownTable) -> MustStop:
+        """What stands before it is committed first."""
+        begins = why.begins if isinstance(why, Poison) else why.offset
+        self._commit(why.offset, begins)
+        where = f"topic {self._topic.name} has at offset {why.offset}, of region {why.region},"
+        if isinstance(why, Poison):
+            message = f"{where} a record that gives no rows: {why.said}"
+        else:
+            message = f"{where} a record of a table whose name is not known"
+        return MustStop(Stop(self._topic.name, reason, why.offset, message))
+
+    def _commit(self, position: int, at_most: int | None = None) -> None:
+        """All that was sent, and that the topic is at `position`; `at_most` bounds what is read from next."""
+        progress, decoder = self.progress, self._decoder
+        assert progress is not None  # noqa: S101 - it is open
+        assert decoder is not None  # noqa: S101 - as above
+        read_from = decoder.read_from(position)
+        if at_most is not None:
+            read_from = min(read_from, at_most)
+        if position > progress.position:
+            self._write(progress, position, read_from)
+
+    def _write(self, progress: Progress, position: int, read_from: int) -> None:
+        request, decoder = self._request, self._decoder
+        assert decoder is not None  # noqa: S101 - it is open
+        require_ids(self._source, {self._topic.name: self._topic.source_id})
+        require_ids(self._target, {output.name: output.topic_id for output in request.sink.outputs})
+        made = replace(
+            progress,
+            run=request.run,
+            start=progress.position,
+            position=position,
+            read_from=read_from,
+            entries=progress.entries + decoder.entries,
+            rows=progress.rows + self._rows,
+            dead_letters=progress.dead_letters + self._dead_letters,
+            selection=request.selection.digest,
+            last=self._digest_before(position, progress),
+        )
+        self._writer.commit(made)
+        self.progress = made
+        self._rows = self._bytes = self._dead_letters = decoder.entries = 0
+
+    def _digest_before(self, position: int, progress: Progress) -> str | None:
+        if position == progress.position:
+            return progress.last
+        last = self._last
+        return None if last is None or last.offset != position - 1 else digest_of([last])
+
+
+def require_ours(found: Progress | None, request: RecordsRequest, topic: Topic) -> None:
+    """Stops where the progress is another one's.
+
+    Raises:
+        MustStop: it is so.
+    """
+    if found is None:
+        return
+    name, writer = topic.name, request.sink.writer
+    where = f"the progress of topic {name} in the target is"
+    if found.writer != writer:
+        raise MustStop(Stop(name, Reason.DIVERGED, found.position, f"{where} of {found.writer}, not of {writer}"))
+    if found.topic_id != topic.source_id:
+        message = f"{where} about {found.topic_id}, not {topic.source_id}: the topic was made again"
+        raise MustStop(Stop(name, Reason.IDENTITY_FENCE_BROKEN, found.position, message))
+    if found.run > request.run:
+        message = f"{where} of run {found.run}, and this is run {request.run}"
+        raise MustStop(Stop(name, Reason.FENCED, found.position, message))
+
+
+def require_source(job: Job, progress: Progress) -> None:
+    """Not now, if the source does not have what comes next: the driver finds out whether it is so for good.
+
+    Raises:
+        Trouble: it is so.
+    """
+    if job.source_start > progress.read_from:
+        name = job.topic.name
+        raise Trouble(f"topic {name} begins at offset {job.source_start} in the source, beyond {progress.read_from}")
+
+
+def require_ids(connection: Connection, ids: Mapping[str, str]) -> None:
+    """Topics that were made again are not read on, and get nothing.
+
+    Raises:
+        Trouble: one is, or is gone.
+    """
+    asked = [MetadataRequest.MetadataRequestTopic(name=name) for name in ids]
+    for found in connection.ask(MetadataRequest(topics=asked, allow_auto_topic_creation=False)).topics:
+        if found.error_code:
+            raise Trouble(f"topic {found.name} is not known: {name_of(found.error_code)}")
+        if found.topic_id != uuid_of(ids[found.name]):
+            raise Trouble(f"topic {found.name} was made again")

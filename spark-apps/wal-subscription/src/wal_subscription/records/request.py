@@ -1,0 +1,179 @@
+"""What is to be handed on: the request of `contract/` as values."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from enum import StrEnum
+
+from sparkjob.errors import Refused
+from sparkjob.fields import Fields
+from sparkjob.kafka import Kafka
+from sparkjob.request_file import digest_of, parse_json
+from wal_subscription.records.selection import Selection
+from wal_subscription.request import VERSION, kafka_of, milliseconds_of, require_names, whom_of
+from walrecord import drops_repeated_middle
+
+SINK = "Records"
+_MOST_TABLE = 2**32 - 1
+_MOST_PARTITIONS = 10_000
+_WRITER = re.compile(r"[A-Za-z0-9._-]{1,200}")
+
+
+class By(StrEnum):
+    """What has its rows in one partition, and so in one order."""
+
+    TOPIC = "Topic"
+    TABLE = "Table"
+
+
+@dataclass(frozen=True, slots=True)
+class Topic:
+    """A topic of the source.
+
+    Attributes:
+        start: where it begins when there is no progress.
+        partition: of the topic of progress.
+    """
+
+    name: str
+    source_id: str
+    start: int
+    partition: int
+
+
+@dataclass(frozen=True, slots=True)
+class Output:
+    """A topic of the target."""
+
+    name: str
+    topic_id: str
+    partitions: int = 1
+    most_bytes: int = 1 << 20
+
+
+@dataclass(frozen=True, slots=True)
+class Sink:
+    """Where rows and progress go.
+
+    Attributes:
+        writer: what transactional ids begin with, and progress is signed with.
+        dead_letters: None: a record that gives no rows stops its topic.
+    """
+
+    writer: str
+    by: By
+    rows: Output
+    progress: Output
+    dead_letters: Output | None
+
+    @property
+    def outputs(self) -> list[Output]:
+        """All topics of the target."""
+        return [self.rows, self.progress, *([] if self.dead_letters is None else [self.dead_letters])]
+
+    def transactional_id(self, topic: str) -> str:
+        """Of whoever writes a topic's rows: who begins, ends those who began before."""
+        return f"{self.writer}.{topic}"
+
+
+@dataclass(frozen=True, slots=True)
+class RecordsRequest:
+    """One run of a subscription.
+
+    Attributes:
+        drops_repeats: whether the database's version drops a Middle that comes again.
+    """
+
+    digest: str
+    whom: str
+    run: int
+    source: Kafka
+    target: Kafka
+    milliseconds: int
+    sink: Sink
+    selection: Selection
+    drops_repeats: bool
+    topics: tuple[Topic, ...]
+
+
+def is_of_records(content: bytes) -> bool:
+    """Whether a request is for this sink.
+
+    Raises:
+        Refused: it is no request, or for a sink that this program does not have.
+    """
+    sink = parse_json(content).text_or_none("sink")
+    if sink not in {None, SINK}:
+        raise Refused(f"request.sink is {sink}, and not {SINK}; without it the log is mirrored")
+    return sink is not None
+
+
+def parse_records_request(content: bytes) -> RecordsRequest:
+    """Reads a request.
+
+    Raises:
+        Refused: it is none that this program can work on.
+    """
+    fields = parse_json(content)
+    fields.check_version(VERSION)
+    source, target = (kafka_of(fields.object(side)) for side in ("source", "target"))
+    sink, topics = _sink(fields.object("records")), _topics(fields)
+    outputs = [output.name for output in sink.outputs]
+    if len(set(outputs)) < len(outputs):
+        raise Refused("rows, progress and dead letters need a topic each")
+    if source.cluster_id == target.cluster_id and (both := set(outputs) & {topic.name for topic in topics}):
+        raise Refused(f"topic {min(both)} would get what is read from it")
+    return RecordsRequest(
+        digest_of(content),
+        whom_of(fields),
+        fields.number("run"),
+        source,
+        target,
+        milliseconds_of(fields),
+        sink,
+        _selection(fields.object("tables")),
+        drops_repeated_middle(fields.text_or_none("databaseVersion")),
+        topics,
+    )
+
+
+def _sink(fields: Fields) -> Sink:
+    writer, by = fields.text("writer"), fields.text("by")
+    if not _WRITER.fullmatch(writer):
+        raise Refused(f"{fields.where}.writer is {writer!r}: letters, digits, '.', '_' and '-' make up a writer")
+    if by not in set(By):
+        raise Refused(f"{fields.where}.by is {by}, and neither {By.TOPIC} nor {By.TABLE}")
+    dead_letters = fields.object_or_none("deadLetters")
+    return Sink(
+        writer,
+        By(by),
+        _output(fields.object("rows")),
+        _output(fields.object("progress")),
+        None if dead_letters is None else _output(dead_letters),
+    )
+
+
+def _output(fields: Fields) -> Output:
+    most, partitions = fields.number("maxMessageBytes", 2**31 - 1), fields.number("partitions", _MOST_PARTITIONS)
+    if partitions < 1:
+        raise Refused(f"{fields.where}.partitions is 0")
+    return Output(fields.text("topic"), fields.text("topicId"), partitions, most)
+
+
+def _selection(fields: Fields) -> Selection:
+    names = {row.number("id", _MOST_TABLE): row.text_or_none("name") for row in fields.objects("known")}
+    return Selection(fields.texts("include"), fields.texts("exclude"), names)
+
+
+def _topics(fields: Fields) -> tuple[Topic, ...]:
+    progress = fields.object("records").object("progress").number("partitions", _MOST_PARTITIONS)
+    topics = tuple(
+        Topic(row.text("name"), row.text("sourceTopicId"), row.number("from"), row.number("progressPartition"))
+        for row in fields.objects("topics")
+    )
+    require_names([topic.name for topic in topics])
+    places = [topic.partition for topic in topics]
+    if len(set(places)) < len(places) or max(places) >= progress:
+        raise Refused(f"each topic needs a partition of the {progress} of the progress for itself")
+    return topics
