@@ -5,6 +5,8 @@ SHELL := bash
 
 PY := .venv/bin/python
 PYTEST := .venv/bin/pytest
+# One at a time: two clones that write the cache at once give each other false errors.
+MYPY = mkdir -p $(CACHE)/mypy && flock $(CACHE)/mypy .venv/bin/mypy --cache-dir=$(CACHE)/mypy
 PLATFORM := e2e/platform
 TESTS := operator/tests spark-apps e2e
 # Tests start hundreds of Python processes, each of which would compile all that it imports.
@@ -14,7 +16,7 @@ GOLDEN_TESTS := $(addprefix operator/tests/,kernel/test_transcripts.py kernel/te
 INSTANCE_ENV = eval "$$($(PLATFORM)/cluster env)"
 CACHE := $(or $(SEAWALL_CACHE),$(or $(XDG_CACHE_HOME),$(HOME)/.cache)/seawall)
 
-.PHONY: help demo test test-unit golden test-integration e2e e2e-soak check collect format crds proto lock images spark spark-images tools cluster cluster-down bench
+.PHONY: help demo test test-unit golden test-integration e2e e2e-soak simulate check collect format crds proto lock images spark spark-images tools cluster cluster-down bench bench-report
 
 help: ## Explain the targets
 	@grep -hE '^[a-z0-9-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 20
@@ -44,17 +46,22 @@ e2e: .venv/.stamp cluster images spark ## Tests on the local Kubernetes cluster
 	$(INSTANCE_ENV) && $(PYTEST) e2e -m e2e
 
 SOAK_SECONDS ?= 600
-e2e-soak: .venv/.stamp cluster images spark ## Faults in a loop, SOAK_SECONDS=600 long; a purge that dies around all its changes; an adversary before all calls; counts go to e2e/soak/results
+e2e-soak: .venv/.stamp cluster images spark ## Faults in a loop, SOAK_SECONDS=600 long; a purge that dies around all its changes; an adversary before all calls; 2,000 simulated days; counts go to e2e/soak/results
 	$(INSTANCE_ENV) && SOAK_SECONDS=$(SOAK_SECONDS) $(PYTEST) e2e/soak -m soak -s
 	CRASH_POINTS=all $(PYTEST) operator/tests/integration/test_purge_crash_points.py -s
 	ADVERSARY=all $(PYTEST) -n 4 operator/tests/adversary/test_adversary_at_every_call.py -rA
+	$(PYTEST) -m soak operator/tests/simulation/test_many_days.py -s
+
+SEED ?= 1
+simulate: .venv/.stamp ## Live the simulated day SEED=n once more, and tell its story; where something is wrong, with as little of what happened as is needed
+	cd operator && ../$(PY) -m tests.simulation $(SEED)
 
 check: .venv/.stamp ## Format, lint, types, import contracts, generated files, charts, locks
 	.venv/bin/ruff format --check
 	.venv/bin/ruff check
-	.venv/bin/mypy --cache-dir=$(CACHE)/mypy
+	$(MYPY)
 	@# Alone: to mypy, a conftest.py of the tests has the same name.
-	.venv/bin/mypy --cache-dir=$(CACHE)/mypy conftest.py
+	$(MYPY) conftest.py
 	.venv/bin/lint-imports
 	$(PY) -m seawall.crdgen --check
 	$(PY) -m seawall.cli.docs --check
@@ -118,3 +125,6 @@ cluster-down: ## Stop it
 
 bench: .venv/.stamp ## Run all benchmarks, or one: make bench BENCH=topics; SIZE=small takes seconds, to try it
 	$(PY) bench/run.py $(if $(SIZE),--size $(SIZE)) $(BENCH)
+
+bench-report: .venv/.stamp ## Draw how cost grows with size, from bench/results
+	$(PY) bench/growth.py

@@ -1,13 +1,15 @@
 """The ledger at 10,000, 100,000 and 1,000,000 regions, 100 a topic: seconds, peak memory, growth.
 
 Each size is planned in a process of its own, so that the peak is its own. Two peers do the core of the work in the
-same process, nothing but the least needed id by topic: raw numpy, and plain objects in a loop. What it costs to put
-the objects of the ports (reports, metadata) into columns is told apart: the reading of them costs much more.
+same process, nothing but the least needed id by topic: raw numpy, and plain objects in a loop. A whole observation
+begins with what the ports gave (reports, metadata, logs) and ends with the ledger's inputs. What it costs to decode a
+metasrv's answer is told apart, beside json of the standard library.
 """
 
 from __future__ import annotations
 
 import argparse
+import gc
 import json
 import resource
 import subprocess
@@ -16,13 +18,15 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from itertools import pairwise
+from pathlib import Path
 from typing import Any
 
 import numpy as np
-from ledger_inputs import DATANODES, PER_TOPIC, REGIME, make_inputs, make_read
+from ledger_inputs import DATANODES, PER_TOPIC, REGIME, later, make_answer, make_inputs, make_read
 from report import Result
 from sizes import Sizes
 
+from seawall.adapters.greptimedb.heartbeats import read_heartbeats
 from seawall.domain.ledger.assess import assess
 from seawall.domain.ledger.ledger import announcements, permit, plan
 from seawall.domain.ledger.policy import Policy
@@ -66,12 +70,23 @@ class Measured:
 
 @dataclass(frozen=True, slots=True)
 class Observation:
-    """A whole look, from objects to inputs."""
+    """Whole observations, from what the ports gave to inputs."""
 
     seconds: list[float]
     cpu: list[float]
-    objects_mb: float
+    read_mb: float
     peak_mb: float
+
+
+@dataclass(frozen=True, slots=True)
+class Decoding:
+    """A metasrv's answer that becomes columns; the peer makes objects of all of it."""
+
+    cpu: list[float]
+    json_cpu: list[float]
+    answer_mb: float
+    peak_mb: float
+    """Beyond what there was before: the answer is not counted."""
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -83,32 +98,25 @@ def main(arguments: Sequence[str] | None = None) -> None:
     found = {size: Measured(**run("plan", size)) for size in steps}
     for size, measured in found.items():
         report.results += lines(size, measured, is_last=size == steps[-1])
-    report.results += growth(found)
-    observation = Observation(**run("look", steps[-1]))
-    what = f"a look at {steps[-1]:,} regions from the ports' objects"
-    report.results += [
-        Result(what, "s", observation.seconds, max_value=2),
-        Result(f"CPU of {what}", "s", observation.cpu),
-        Result(
-            f"peak RSS of {what}",
-            "MB",
-            [observation.peak_mb],
-            "the objects alone",
-            [observation.objects_mb],
-            max_value=500,
-        ),
-    ]
+    report.results += growth("plan, µs a region", {size: each.plan for size, each in found.items()})
+    observations = {size: Observation(**run("observe", size)) for size in steps}
+    for size, observed in observations.items():
+        report.results += observation_lines(size, observed, is_last=size == steps[-1])
+    report.results += growth("observation, µs of CPU a region", {size: each.cpu for size, each in observations.items()})
+    decoded = {size: Decoding(**run("decode", size)) for size in (steps[0] // asked.size.growth, *steps[:-1])}
+    for size, each in decoded.items():
+        report.results += decoding_lines(size, each)
+    report.results += growth("decoding, µs of CPU a region", {size: each.cpu for size, each in decoded.items()})
     asked.finish(report)
 
 
 def child_main() -> None:
     """What a process does that measures one size: prints what it measured."""
     parser = argparse.ArgumentParser()
-    parser.add_argument("--child", choices=["plan", "look"], required=True)
+    parser.add_argument("--child", choices=[*CHILDREN], required=True)
     parser.add_argument("--regions", type=int, required=True)
     arguments = parser.parse_args()
-    child = measure_plan if arguments.child == "plan" else measure_look
-    print(json.dumps(asdict(child(arguments.regions))))
+    print(json.dumps(asdict(CHILDREN[arguments.child](arguments.regions))))
 
 
 def run(kind: str, regions: int) -> dict[str, Any]:
@@ -141,18 +149,44 @@ def lines(size: int, measured: Measured, *, is_last: bool) -> list[Result]:
     ]
 
 
-def growth(found: dict[int, Measured]) -> list[Result]:
-    """Seconds for a million regions at one size against the size before: 1 is linear."""
+def observation_lines(size: int, observed: Observation, *, is_last: bool) -> list[Result]:
+    """The lines of one size; the goals are those of the greatest. The processor's time is what neighbours leave be."""
+    what = f"observation of {size:,} regions"
+    return [
+        Result(what, "s", observed.seconds, max_value=2 if is_last else None),
+        Result(f"CPU of an {what}", "s", observed.cpu, max_value=2 if is_last else None),
+        Result(
+            f"peak RSS of an {what}",
+            "MB",
+            [observed.peak_mb],
+            "RSS with what was read",
+            [observed.read_mb],
+            max_value=500 if is_last else None,
+        ),
+    ]
+
+
+def decoding_lines(size: int, decoded: Decoding) -> list[Result]:
+    """Lines of one size."""
+    what = f"heartbeats of {size:,} regions"
+    return [
+        Result(f"CPU of decoding {what}", "s", decoded.cpu, "json.loads of the same answer", decoded.json_cpu),
+        Result(f"most memory of decoding {what}", "MB", [decoded.peak_mb], "the answer", [decoded.answer_mb]),
+    ]
+
+
+def growth(metric: str, seconds: dict[int, list[float]]) -> list[Result]:
+    """Of a region at one size against the size before: 1 is linear."""
     return [
         Result(
-            f"plan, µs a region at {large:,}",
+            f"{metric} at {large:,}",
             "µs",
-            [seconds / large * 1e6 for seconds in found[large].plan],
+            [each / large * 1e6 for each in seconds[large]],
             f"at {small:,}",
-            [seconds / small * 1e6 for seconds in found[small].plan],
+            [each / small * 1e6 for each in seconds[small]],
             max_ratio=2,
         )
-        for small, large in pairwise(found)
+        for small, large in pairwise(seconds)
     ]
 
 
@@ -192,19 +226,41 @@ def plain_least(pairs: Sequence[tuple[int, int | None]]) -> dict[int, int]:
     return found
 
 
-def measure_look(count: int) -> Observation:
-    """From the ports' objects to the ledger's inputs, twice: the second look has something to compare with."""
+def measure_observation(count: int) -> Observation:
+    """Observations in which each datanode has reported anew, as they come every ten seconds. The first has no past."""
     read = make_read(count)
-    objects = rss_mb()
+    gc.collect()
+    there = rss_mb()
     policies = (Policy("policy"),)
     memory = Memory.at_start(0)
     seconds, cpu = [], []
-    for _ in range(2):
+    for number in range(REPETITIONS + 1):
+        read = later(read, number)
         begin, begin_cpu = time.perf_counter(), time.process_time()
         memory = assess(memory, read, REGIME, policies).memory
-        seconds.append(time.perf_counter() - begin)
-        cpu.append(time.process_time() - begin_cpu)
-    return Observation(seconds, cpu, objects, peak_mb())
+        if number:
+            seconds.append(time.perf_counter() - begin)
+            cpu.append(time.process_time() - begin_cpu)
+    return Observation(seconds, cpu, there, peak_mb())
+
+
+def measure_decoding(count: int) -> Decoding:
+    """An answer with three heartbeats of each datanode, as a metasrv keeps some of them."""
+    answer = make_answer(count)
+    gc.collect()
+    before = rss_mb()
+    forget_peak()
+    assert sum(len(each.regions) for each in read_heartbeats(answer)) == count  # noqa: S101
+    peak = peak_mb() - before
+    ours, peer = timed(lambda: read_heartbeats(answer), lambda: json.loads(answer), clock=time.process_time)
+    return Decoding(ours, peer, len(answer) / 2**20, peak)
+
+
+CHILDREN: dict[str, Callable[[int], Measured | Observation | Decoding]] = {
+    "plan": measure_plan,
+    "observe": measure_observation,
+    "decode": measure_decoding,
+}
 
 
 def timed(*works: Callable[[], Any], clock: Callable[[], float] = time.perf_counter) -> list[list[float]]:
@@ -225,9 +281,15 @@ def rss_mb() -> float:
     return pages * resource.getpagesize() / 2**20
 
 
+def forget_peak() -> None:
+    """The peak is counted from now on."""
+    Path("/proc/self/clear_refs").write_text("5")
+
+
 def peak_mb() -> float:
-    """The most it ever had."""
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+    """The most it had since the peak was forgotten, or ever."""
+    (line,) = (each for each in Path("/proc/self/status").read_text().splitlines() if each.startswith("VmHWM"))
+    return int(line.split()[1]) / 1024
 
 
 if __name__ == "__main__":

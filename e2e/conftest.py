@@ -89,16 +89,16 @@ def s3_image(image: str) -> str:  # noqa: ARG001 - the cluster is up
 
 
 @pytest.fixture
-def database(site: Site, refdb_images: RefDbImages) -> RefDb:
+def database(request: pytest.FixtureRequest, site: Site, refdb_images: RefDbImages) -> RefDb:
     """A reference database with failover, on four topics of the site, with the `[wal]` that a WALCluster rendered."""
-    site.install()
+    _install(request, site)
     return _start_database(site, refdb_images, {"walConfig": {"configMapName": WAL_CONFIG_MAP}})
 
 
 @pytest.fixture
-def database_in_sight(site: Site, refdb_images: RefDbImages) -> RefDb:
+def database_in_sight(request: pytest.FixtureRequest, site: Site, refdb_images: RefDbImages) -> RefDb:
     """The same, and the operator looks at the database and its regions."""
-    site.install()
+    _install(request, site)
     return _start_database(site, refdb_images, in_sight(site.namespace))
 
 
@@ -106,6 +106,12 @@ def database_in_sight(site: Site, refdb_images: RefDbImages) -> RefDb:
 def purges(site: Site, database_in_sight: RefDb) -> Purges:  # noqa: ARG001 - it is what is purged
     """What purges the site's WALCluster."""
     return Purges(site.wal_cluster(), site.operator)
+
+
+def _install(request: pytest.FixtureRequest, site: Site) -> None:
+    """Once, with all that the test needs: another upgrade would wait for a new pod and its Lease."""
+    marked = request.node.get_closest_marker("helm_values")
+    site.install(*(marked.args if marked else ()))
 
 
 def _start_database(site: Site, images: RefDbImages, data_plane: dict[str, Any]) -> RefDb:

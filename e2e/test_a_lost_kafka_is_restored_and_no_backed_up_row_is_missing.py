@@ -37,12 +37,12 @@ def bring_back(jobs: Restores, site: Site, database: RefDb, cluster_id: str) -> 
 # Four Spark applications one after another, a Kafka that starts anew, half a minute of silence: 6 minutes alone, 9.5
 # beside three other workers. Each wait in it has its own bound.
 @pytest.mark.timeout(1200)
+@pytest.mark.helm_values("replayVerification.create=true", RIGHTS)
 def test_no_backed_up_row_is_missing_and_new_ones_survive_the_next_replay(
     site: Site, database_in_sight: RefDb, purges: Purges, checker_image: str, backup_image: str
 ) -> None:
     database, faults, wal = database_in_sight, FaultLog(), site.wal_cluster()
     flush = TableFlushed(database, TABLE)
-    site.install("replayVerification.create=true", RIGHTS)
     datanodes = {"datanodes": {"statefulSetRef": {"name": STATEFUL_SET}}}
     wal.apply(site.pool(4, maxMessageBytes="16Ki"), dataPlane={**in_sight(site.namespace), **datanodes})
     jobs = Restores(wal, backup_image)

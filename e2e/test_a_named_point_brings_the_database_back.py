@@ -17,12 +17,12 @@ MADE = "CREATE TABLE {} (at TIMESTAMP TIME INDEX, v DOUBLE)"
 WRITTEN = "INSERT INTO {} (at, v) VALUES ({}, {})"
 
 
+@pytest.mark.helm_values("replayVerification.create=true", RIGHTS)
 @pytest.mark.timeout(900)  # three Spark applications one after another; each wait in it has its own bound
 def test_all_rows_of_the_point_are_there_and_nothing_later_is(
     site: Site, database_in_sight: RefDb, checker_image: str, backup_image: str, s3_image: str
 ) -> None:
     database, faults, wal = database_in_sight, FaultLog(), site.wal_cluster()
-    site.install("replayVerification.create=true", RIGHTS)
     datanodes = {"datanodes": {"statefulSetRef": {"name": STATEFUL_SET}}}
     wal.apply(site.pool(4, maxMessageBytes="16Ki"), dataPlane={**in_sight(site.namespace), **datanodes})
     store = start_object_store(site.namespace, s3_image)

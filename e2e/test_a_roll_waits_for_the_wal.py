@@ -5,20 +5,22 @@ Before that a broker is away: no datanode is restarted while a replica is not in
 
 from __future__ import annotations
 
+import pytest
+
 from seawall_e2e.acked_rows import AckedRows
 from seawall_e2e.cluster import broker_away
 from seawall_e2e.invariants import InvariantSampler
 from seawall_e2e.purges import Purges
 from seawall_e2e.refdb import DATANODES, RefDb
-from seawall_e2e.restarts import SAFETY, DownSampler, Restarts
+from seawall_e2e.restarts import RIGHTS, SAFETY, DownSampler, Restarts
 from seawall_e2e.site import Site
 
 
+@pytest.mark.helm_values(RIGHTS)
 def test_each_datanode_restarts_once_never_two_at_once_and_no_acknowledged_row_is_lost(
     site: Site, database_in_sight: RefDb, purges: Purges, checker_image: str
 ) -> None:
     database, restarts = database_in_sight, Restarts(site, database_in_sight)
-    restarts.allow()
     restarts.declare(replayBudget="5m")
     before = restarts.uids()
     with (

@@ -7,6 +7,8 @@ from contextlib import contextmanager
 from functools import partial
 from typing import Any
 
+import pytest
+
 from seawall_e2e.acked_rows import TABLE, AckedRows
 from seawall_e2e.commands import CommandFailed
 from seawall_e2e.faults import FaultLog, TableFlushed
@@ -21,11 +23,11 @@ GATE = {"requireVerification": {"level": "Integrity", "maxAge": "1h"}}
 NIGHTLY = "nightly"
 
 
+@pytest.mark.helm_values("replayVerification.create=true")
 def test_a_gated_purge_goes_exactly_as_far_as_a_verification_proved_whose_hold_kept_what_it_read(
     site: Site, database_in_sight: RefDb, purges: Purges, checker_image: str, verification_image: str
 ) -> None:
     flush, faults = TableFlushed(database_in_sight, TABLE), FaultLog()
-    site.install("replayVerification.create=true")
     verifications = Verifications(site.wal_cluster(), verification_image)
     gated, free = sorted(site.topics())[:2], sorted(site.topics())[2:]
     with AckedRows(database_in_sight, checker_image) as rows, InvariantSampler(site, rows) as sampler:

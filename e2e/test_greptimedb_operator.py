@@ -1,24 +1,32 @@
 """The real greptimedb-operator runs the reference database: Seawall finds it, purges it, and gates its restarts.
 
 An edit of the GreptimeDBCluster restarts nobody by itself, because its partition keeps all datanodes. Seawall lets them
-through one by one, when their WAL can be replayed, by the partition of the StatefulSet.
+through one by one, when their WAL can be replayed, by the partition of the StatefulSet. Once Kafka is reached in plain
+text, and once by the users, Secrets and CRDs of Strimzi (docs/examples/strimzi).
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import closing, contextmanager
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+from seawall_e2e import kafka_users
 from seawall_e2e.acked_rows import AckedRows
 from seawall_e2e.cluster import broker_away
+from seawall_e2e.commands import kubectl
 from seawall_e2e.greptimedb_operator import ManagedRefDb, install_greptimedb_operator
 from seawall_e2e.invariants import InvariantSampler
 from seawall_e2e.purges import Purges
 from seawall_e2e.refdb import RefDbImages
 from seawall_e2e.restarts import SAFETY, DownSampler, Restarts
+from seawall_e2e.shell import Shell
 from seawall_e2e.site import Site
+from seawall_e2e.strimzi import AUTHORITY, OPERATOR, StrimziExample, crds
+from seawall_e2e.toolbox import Toolbox
 from seawall_e2e.waiting import wait_until
 
 RIGHTS = "greptimedbOperator.enabled=true"
@@ -31,11 +39,35 @@ def initializer(image: str) -> str:  # noqa: ARG001 - the cluster is up
     return install_greptimedb_operator()
 
 
-def declare(site: Site, database: ManagedRefDb) -> None:
+@contextmanager
+def strimzi(site: Site, toolbox: Toolbox) -> Iterator[StrimziExample]:
+    """Its example stands in the site's namespace. Its CRDs go: operators of other tests may not list what is theirs."""
+    folder = crds()
+    kubectl("apply", "--server-side", "-f", folder)
+    try:
+        kubectl("wait", "--for=condition=Established", "crd", "-l", "app=strimzi", "--timeout=30s")
+        with closing(
+            Shell(toolbox.namespace, "toolbox", ("python", "-c", Path(kafka_users.__file__).read_text()))
+        ) as at:
+            example = StrimziExample(site.namespace, site.prefix, at)
+            example.start()
+            try:
+                yield example
+            finally:
+                example.stop()
+    finally:
+        kubectl("delete", "-f", folder, timeout=120)
+
+
+def declare(site: Site, database: ManagedRefDb, example: StrimziExample | None) -> None:
     """The WALCluster of the documented example, with this site's topics, before there is a database."""
-    named = ",".join(SETS[database.groups])
-    site.install(RIGHTS, "datanodes.statefulSets={" + named + "}")
-    site.wal_cluster().apply(site.pool(4, maxMessageBytes="16Ki"), dataPlane=database.data_plane())
+    values, kafka = [RIGHTS, "datanodes.statefulSets={" + ",".join(SETS[database.groups]) + "}"], None
+    if example is not None:
+        kafka = example.external_kafka()
+        values += ["strimzi.enabled=true", "secrets.names={" + f"{AUTHORITY},{example.name(OPERATOR)}" + "}"]
+    site.install(*values)
+    pool = site.pool(4, maxMessageBytes="16Ki")
+    site.wal_cluster().apply(pool, kafka, dataPlane=database.data_plane())
     site.wal_cluster().wait("Ready")
 
 
@@ -53,20 +85,43 @@ def config_of(spec: Mapping[str, Any]) -> str:
     return str(found["config"])
 
 
-@pytest.mark.parametrize("groups", list(SETS), ids=["one set", "datanode groups"])
 def test_an_edit_of_the_greptimedbcluster_restarts_one_datanode_after_the_other_and_loses_no_row(
-    site: Site, refdb_images: RefDbImages, checker_image: str, initializer: str, groups: tuple[str, ...]
+    site: Site, refdb_images: RefDbImages, checker_image: str, initializer: str
 ) -> None:
-    database = ManagedRefDb(
-        site.namespace,
-        refdb_images,
-        region_failover=True,
-        initializer=initializer,
-        prefix=site.prefix,
-        groups=groups,
-    )
+    database = ManagedRefDb(site.namespace, refdb_images, region_failover=True, initializer=initializer)
+    purge_edit_and_roll(site, database, checker_image)
+    database.edit(edited(database, rollingUpdate={"partition": 0, "maxUnavailable": 1}))
+    site.wal_cluster().wait("PartitionOpen", kind="RestartsGated")
+
+
+def test_datanode_groups_restart_one_after_the_other_on_a_kafka_of_strimzi(
+    site: Site, toolbox: Toolbox, refdb_images: RefDbImages, checker_image: str, initializer: str
+) -> None:
+    """Seawall and the database each are a KafkaUser, whose Secret has a password only, and trust the cluster's CA."""
+    wal = site.wal_cluster()
+    with strimzi(site, toolbox) as example:
+        database = ManagedRefDb(
+            site.namespace,
+            refdb_images,
+            region_failover=True,
+            initializer=initializer,
+            groups=("a", "b"),
+            patch=example.patch(),
+        )
+        purge_edit_and_roll(site, database, checker_image, example)
+        wal.wait("NotShared", kind="SharedWithStrimzi")
+        example.put_topic(f"{site.prefix}_0")
+        wal.wait("TopicsManagedByStrimzi", kind="SharedWithStrimzi")
+        example.delete_topic()
+        wal.wait("NotShared", kind="SharedWithStrimzi")
+
+
+def purge_edit_and_roll(
+    site: Site, database: ManagedRefDb, checker_image: str, example: StrimziExample | None = None
+) -> None:
+    """A database is made, its log purged, and an edit rolls it while rows are written."""
     restarts, purges, wal = Restarts(site, database), Purges(site.wal_cluster(), site.operator), site.wal_cluster()
-    declare(site, database)
+    declare(site, database, example)
     wal.wait("GreptimeDBClusterMissing", kind="DataPlaneReachable")
     database.start()
     for kind, reason in (
@@ -105,11 +160,10 @@ def test_an_edit_of_the_greptimedbcluster_restarts_one_datanode_after_the_other_
     assert not set(before.values()) & set(restarts.uids().values())
     assert len(down.most) == 1, f"{sorted(down.most)} were down at once"
     wait_until(
-        lambda: database.partitions() == dict.fromkeys(SETS[groups], 1000), "the gate is shut", explain=restarts.explain
+        lambda: database.partitions() == dict.fromkeys(SETS[database.groups], 1000),
+        "the gate is shut",
+        explain=restarts.explain,
     )
     assert verdict["holds"]
     assert verdict["lost"] == 0
     wait_until(lambda: not database.in_maintenance(), "maintenance is given back", explain=restarts.explain)
-
-    database.edit(edited(database, rollingUpdate={"partition": 0, "maxUnavailable": 1}))
-    wal.wait("PartitionOpen", kind="RestartsGated")

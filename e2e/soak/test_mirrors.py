@@ -47,10 +47,10 @@ def mirror_while_rows_are_written(
 
 
 @pytest.mark.timeout(1200)
+@pytest.mark.helm_values("replayVerification.create=true")
 def test_a_mirror_has_every_record_at_its_offset_and_is_promoted(
     site: Site, database_in_sight: RefDb, purges: Purges, checker_image: str, subscription_image: str
 ) -> None:
-    site.install("replayVerification.create=true")
     mirror = Mirror(site.wal_cluster(), subscription_image, "walsub")
     with second_kafka() as servers:
         rows = AckedRows(database_in_sight, checker_image)

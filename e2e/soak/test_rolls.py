@@ -18,7 +18,7 @@ from seawall_e2e.invariants import InvariantSampler
 from seawall_e2e.operator_faults import LeadingPodCrashed
 from seawall_e2e.purges import Purges
 from seawall_e2e.refdb import DATANODES, RefDb
-from seawall_e2e.restarts import SAFETY, DownSampler, Restarts
+from seawall_e2e.restarts import RIGHTS, SAFETY, DownSampler, Restarts
 from seawall_e2e.site import Site
 from seawall_e2e.soak import OFTEN, SECONDS, write_counts
 from seawall_e2e.waiting import wait_until
@@ -28,11 +28,11 @@ LONG = 30.0
 
 
 @pytest.mark.timeout(SECONDS + 900)
+@pytest.mark.helm_values(RIGHTS)
 def test_rolls_go_on_and_on_and_no_acknowledged_row_is_lost(
     site: Site, database_in_sight: RefDb, purges: Purges, checker_image: str
 ) -> None:
     restarts, ended = Restarts(site, database_in_sight), Counter[str]()
-    restarts.allow()
     restarts.declare(replayBudget="5m")
     site.operator.scale(2)
     began = time.monotonic()

@@ -130,10 +130,10 @@ class Soak:
 
 
 @pytest.mark.timeout(SECONDS + 1500)
+@pytest.mark.helm_values("replayVerification.create=true")
 def test_no_fault_in_mid_job_makes_a_verification_say_verified_of_a_log_that_does_not_replay(
     site: Site, database_in_sight: RefDb, purges: Purges, checker_image: str, verification_image: str
 ) -> None:
-    site.install("replayVerification.create=true")
     verifications = Verifications(site.wal_cluster(), verification_image)
     soak = Soak(site, purges, TableFlushed(database_in_sight, TABLE), verifications)
     with AckedRows(database_in_sight, checker_image, period=OFTEN) as rows:

@@ -12,7 +12,7 @@ groups=$(</proc/self/cgroup)
 
 # All of the instance is one cgroup. Beside it each session has a group of its own (sched(7), autogroup): each Kafka
 # of another test would count as much as the whole cluster, whose tests are what a run waits for at its end.
-CPU_SESSIONS=4
+CPU_SESSIONS=8
 
 : >"$RUN/cgroups"   # what `down` empties and removes: "MOUNT_NAME OPTION FOLDER"
 while IFS=: read -r _ controllers path; do

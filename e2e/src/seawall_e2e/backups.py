@@ -27,10 +27,10 @@ def build_backup_image() -> str:
     return run(REPOSITORY / "spark-apps/wal-backup/image.sh", timeout=1200, show_progress=True).strip()
 
 
-def once_soon() -> str:
-    """A schedule that is due once in a minute or so, and then a day later."""
-    due = datetime.now(UTC) + timedelta(seconds=70)
-    return f"{due.minute} {due.hour} * * *"
+def once_now() -> Object:
+    """What a policy needs that backs up at once, and then in a day or so."""
+    before = datetime.now(UTC) - timedelta(minutes=2)
+    return {"immediate": True, "schedule": f"{before.minute} {before.hour} * * *"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,11 +82,11 @@ class Backups(SparkJobs):
         kubectl(*self.wal.patch_command(json.dumps({"spec": {"backup": declared}})))
 
     def begin_once(self, **spec: Any) -> None:
-        """Makes a policy that backs up once, in a minute or so, and decodes it; the next one is a day later."""
+        """Makes a policy that backs up at once, and decodes it; the next one is a day later."""
         self.declare()
         body = {
             "clusterRef": {"name": self.wal.name},
-            "schedule": once_soon(),
+            **once_now(),
             "verify": {"level": "Integrity"},
             "timeout": "10m",
             **spec,

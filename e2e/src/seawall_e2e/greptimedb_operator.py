@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from copy import deepcopy
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
@@ -17,7 +17,7 @@ from seawall_e2e.shell import Shell
 from seawall_e2e.waiting import wait_until
 
 EXAMPLE = REPOSITORY / "docs/examples/greptimedb-operator"
-NAME = "db"
+NAME, RENDERED = "db", "greptimedb-wal"
 STORAGE = "/var/lib/refdb-storage"
 COMPONENT = "app.greptime.io/component"
 
@@ -39,13 +39,13 @@ class ManagedRefDb(RefDb):
 
     Attributes:
         initializer: the image of greptimedb-operator's init container.
-        prefix: of its topics.
         groups: the names of `datanodeGroups`, of one datanode each; none: one `datanode` as in the example.
+        patch: what is merged into the `spec` of the example's GreptimeDBCluster.
     """
 
     initializer: str = ""
-    prefix: str = ""
     groups: tuple[str, ...] = ()
+    patch: Object = field(default_factory=dict)
 
     def start(self) -> None:
         """Applies the GreptimeDBCluster, and waits until every datanode has reported."""
@@ -68,26 +68,26 @@ class ManagedRefDb(RefDb):
         return len(self.groups) or int(example("greptimedbcluster")["spec"]["datanode"]["replicas"])
 
     def declared(self) -> Object:
-        """The example's GreptimeDBCluster, with refdb's image, and what refdb needs besides."""
+        """The example's GreptimeDBCluster with the `[wal]` that Seawall rendered, refdb's image, and what that needs.
+
+        The batches of its datanodes are larger than declared: somebody pasted what was rendered before.
+        """
         found = deepcopy(example("greptimedbcluster"))
-        spec = found["spec"]
+        spec = merged(found["spec"], self.patch)
+        found["spec"], base, datanode = spec, spec["base"], spec["datanode"]
         spec["initializer"] = {"image": self.initializer}
-        spec["base"] = {
-            "securityContext": {"runAsUser": 65532, "runAsGroup": 65532, "fsGroup": 65532},
-            "main": {
-                "image": self.images.refdb,
-                "env": [
-                    {"name": "REFDB_ETCD", "value": "http://etcd:2379"},
-                    {"name": "REFDB_STORAGE", "value": STORAGE},
-                ],
-            },
-        }
-        spec["meta"]["enableRegionFailover"] = self.region_failover
-        spec["meta"]["config"] = _config(spec["meta"]["config"], self.prefix)
-        datanode = spec["datanode"]
+        base["securityContext"] = {"runAsUser": 65532, "runAsGroup": 65532, "fsGroup": 65532}
+        base["main"]["image"] = self.images.refdb
+        base["main"].setdefault("env", []).extend(
+            [{"name": "REFDB_ETCD", "value": "http://etcd:2379"}, {"name": "REFDB_STORAGE", "value": STORAGE}]
+        )
+        rendered = get(self.namespace, "configmaps", RENDERED)["data"]
+        spec["meta"] |= {"enableRegionFailover": self.region_failover, "config": rendered["metasrv.toml"]}
+        datanode["config"] = rendered["datanode.toml"].replace('"16KB"', '"1MB"')
         template = datanode["template"]
-        template["volumes"] = [{"name": "storage", "persistentVolumeClaim": {"claimName": "refdb-storage"}}]
-        template["main"]["volumeMounts"] = [{"name": "storage", "mountPath": STORAGE}]
+        storage = {"name": "storage", "persistentVolumeClaim": {"claimName": "refdb-storage"}}
+        template.setdefault("volumes", []).append(storage)
+        template["main"].setdefault("volumeMounts", []).append({"name": "storage", "mountPath": STORAGE})
         template["main"]["startupProbe"]["periodSeconds"] = 1
         template["main"]["readinessProbe"] = {"httpGet": {"path": "/health", "port": 4000}, "periodSeconds": 1}
         datanode["storage"] = {"fs": {"storageSize": "1Gi"}}
@@ -143,10 +143,16 @@ class ManagedRefDb(RefDb):
         return Shell(self.namespace, f"deployment/{NAME}-frontend", ("python", "-c", ASK))
 
 
-def _config(text: str, prefix: str) -> str:
-    """The example's, with other topics, and Seawall moves the markers."""
-    lines = [line for line in text.splitlines() if not line.startswith(("auto_prune", "topic_name_prefix"))]
-    return "\n".join([*lines, f'topic_name_prefix = "{prefix}"', 'auto_prune_interval = "0s"', ""])
+def merged(spec: Object, patch: Object) -> Object:
+    """As `kubectl patch --type merge` merges: mappings by key, all else is replaced."""
+    both = {key: (spec[key], patch[key]) for key in spec.keys() & patch.keys()}
+    return {
+        **spec,
+        **deepcopy(patch),
+        **{
+            key: merged(old, new) for key, (old, new) in both.items() if isinstance(old, dict) and isinstance(new, dict)
+        },
+    }
 
 
 def _claim() -> Object:

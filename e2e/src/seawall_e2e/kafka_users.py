@@ -4,6 +4,7 @@ For each line of stdin, which is a JSON list, a line of JSON: {"answer": …} or
 
 ["let_read", USER, PASSWORD, PREFIX]   makes a user who may read and describe the topics with this prefix, no more
 ["let_manage", USER, PASSWORD, PREFIX] the same, who may make such topics besides, and see their configs
+["make", USER, PASSWORD, ACLS]         makes a user with the rights of a KafkaUser, as Strimzi's User Operator does
 ["forget", USER]                       takes the user and all that it may away
 ["delete_as", TOPIC, OFFSET, SERVERS, USER, PASSWORD, CA]
                                        deletes records of a topic as a user, over TLS; Kafka's word, or NO_ERROR
@@ -42,6 +43,10 @@ MAY = (AclOperation.DESCRIBE, AclOperation.READ)
 MAY_MAKE = (*MAY, AclOperation.DESCRIBE_CONFIGS, AclOperation.CREATE)
 """What a managed Kafka may leave to its users."""
 DONE = "NO_ERROR"
+OPERATIONS = {each.name.title().replace("_", ""): each for each in AclOperation}
+KINDS = {"topic": (ResourceType.TOPIC, ""), "cluster": (ResourceType.BROKER, "kafka-cluster")}
+PATTERNS = {"prefix": ResourcePatternType.PREFIXED, "literal": ResourcePatternType.LITERAL}
+"""As Strimzi writes them, and Kafka."""
 
 
 def let_read(kafka: AdminClient, user: str, password: str, prefix: str) -> None:
@@ -54,29 +59,36 @@ def let_manage(kafka: AdminClient, user: str, password: str, prefix: str) -> Non
     allow(kafka, user, password, prefix, *MAY_MAKE)
 
 
+def make(kafka: AdminClient, user: str, password: str, acls: list[dict[str, Any]]) -> None:
+    """Makes a user with what is in `spec.authorization.acls` of a KafkaUser."""
+    rights = [_right(user, acl["resource"], OPERATIONS[operation]) for acl in acls for operation in acl["operations"]]
+    _make(kafka, user, password, rights)
+
+
 def allow(kafka: AdminClient, user: str, password: str, prefix: str, *operations: AclOperation) -> None:
-    """Makes a user of SCRAM-SHA-512 who may do this with these topics; each broker hears of it a moment later."""
+    """Makes a user who may do this with the topics of this prefix."""
+    resource = {"type": "topic", "name": prefix, "patternType": "prefix"}
+    _make(kafka, user, password, [_right(user, resource, operation) for operation in operations])
+
+
+def _right(user: str, resource: dict[str, str], operation: AclOperation) -> AclBinding:
+    kind, name = KINDS[resource["type"]]
+    pattern = PATTERNS[resource.get("patternType", "literal")]
+    found = name or resource["name"]
+    return AclBinding(kind, found, pattern, f"User:{user}", "*", operation, AclPermissionType.ALLOW)
+
+
+def _make(kafka: AdminClient, user: str, password: str, rights: list[AclBinding]) -> None:
+    """Makes a user of SCRAM-SHA-512; each broker hears of it a moment later."""
     credential = ScramCredentialInfo(SCRAM, ITERATIONS)
     made: list[UserScramCredentialAlteration] = [UserScramCredentialUpsertion(user, credential, password.encode())]
-    rights = [
-        AclBinding(
-            ResourceType.TOPIC,
-            prefix,
-            ResourcePatternType.PREFIXED,
-            f"User:{user}",
-            "*",
-            operation,
-            AclPermissionType.ALLOW,
-        )
-        for operation in operations
-    ]
     answers = [*kafka.alter_user_scram_credentials(made).values(), *kafka.create_acls(rights).values()]
     for answer in answers:
         answer.result(TIMEOUT)
 
 
 def forget(kafka: AdminClient, user: str) -> None:
-    """Of what let_read makes nothing is left."""
+    """Of a user nothing is left."""
     anything: Any = None
     who, operation, permission = f"User:{user}", AclOperation.ANY, AclPermissionType.ANY
     pattern = ResourcePatternType.ANY
@@ -129,7 +141,7 @@ def _client(servers: str, user: str, password: str, authority: str) -> AdminClie
 
 def main() -> None:
     """Answers as long as somebody asks."""
-    known: tuple[Callable[..., object], ...] = (let_read, let_manage, forget, delete_as, end_as)
+    known: tuple[Callable[..., object], ...] = (let_read, let_manage, make, forget, delete_as, end_as)
     verbs = {each.__name__: each for each in known}
     for line in sys.stdin:
         verb, *words = json.loads(line)

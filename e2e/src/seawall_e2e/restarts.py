@@ -39,10 +39,6 @@ class Restarts:
         """The WALCluster."""
         return self.site.wal_cluster()
 
-    def allow(self) -> None:
-        """Gives the operator the rights."""
-        self.site.install(RIGHTS)
-
     def declare(self, replication_factor: int = 3, **restart: Any) -> None:
         """Names the datanodes, and what is asked of replicas and restarts."""
         named = {"datanodes": {"statefulSetRef": {"name": STATEFUL_SET}}, "restart": restart}

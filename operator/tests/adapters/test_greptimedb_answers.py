@@ -124,7 +124,7 @@ def test_region_ids_and_entry_ids_beyond_a_float_survive() -> None:
 
 
 def test_a_datanode_without_regions() -> None:
-    assert report().regions == ()
+    assert not report().regions
 
 
 @pytest.mark.parametrize(
@@ -142,8 +142,18 @@ def test_a_datanode_without_regions() -> None:
     ],
 )
 def test_what_makes_no_sense_is_refused(senseless: dict[str, Any]) -> None:
-    with pytest.raises(ValueError, match="validation error"):
+    with pytest.raises(
+        ValueError, match=r"^(Expected|Object missing) .* at `\$\.region_stats\[0\]|^a number is no u64"
+    ):
         report(region(**senseless))
+
+
+@pytest.mark.parametrize("beyond", ["node_epoch", "id", "timestamp_millis"])
+def test_a_number_that_is_none_anywhere_refuses_the_answer(beyond: str) -> None:
+    with pytest.raises(ValueError, match="a number is no u64, or a time is none"):
+        report(region(), **{beyond: 2**64})
+    with pytest.raises(ValueError, match="a number is no u64"):
+        report(region(), topic_stats=[{"topic": "t", "latest_entry_id": 2**64}])
 
 
 def test_a_manifest_of_an_unknown_engine_has_no_flushed_id() -> None:

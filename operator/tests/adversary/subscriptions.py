@@ -190,6 +190,24 @@ def cut_target(arena: SubscriptionArena) -> None:
         topic.log.truncate(topic.log.end - 3)
 
 
+def somebody_else_writes(arena: SubscriptionArena) -> None:
+    """To a topic of the target; jobs die before they see it."""
+    if TOPIC in arena.target.topics:
+        arena.is_blind = True
+        arena.write_to_target(TOPIC, 7)
+
+
+def forget_producers(arena: SubscriptionArena) -> None:
+    """As the leaders of the target do, when nothing is appended for a day."""
+    for topic in arena.target.topics:
+        arena.forget_producers(topic)
+
+
+def forget_and_write(arena: SubscriptionArena) -> None:
+    forget_producers(arena)
+    somebody_else_writes(arena)
+
+
 def short_retention(arena: SubscriptionArena) -> None:
     for topic in arena.target.topics.values():
         topic.configs["retention.ms"] = "1000"
@@ -344,7 +362,10 @@ def _move(make: Callable[[SubscriptionArena], object], *touches: str, name: str 
     return Move(name or make.__name__, frozenset(touches), make)
 
 
-OF_TARGETS = (lose_target_topic, recreate_target_topic, foreign_target_topic, cut_target, short_retention, other_target)
+OF_TARGETS = (
+    *(lose_target_topic, recreate_target_topic, foreign_target_topic, cut_target, short_retention, other_target),
+    *(somebody_else_writes, forget_producers, forget_and_write),
+)
 OF_SUBSCRIPTIONS = (
     *(_move(make, "kafka") for make in (*OF_TARGETS, target_is_source, target_is_silent)),
     *(_move(make, "kafka") for make in (recreate_source_topic, cut_source, delete_from_source)),

@@ -36,6 +36,7 @@ from tests.adversary.scenarios import SCENARIOS
 from tests.cluster.test_pool_mutants import kept_in_memory_only
 from tests.restore.test_scratch_mutants import no_finalizer
 from tests.rollout.test_restart_mutants import address_not_remembered, any_answer_believed
+from tests.subscription.test_foreign_writer_mutants import a_forgotten_producer_wrote_all, all_is_ours
 from tests.support.mutants import Mutant, find_survivors
 from tests.verification.test_verification_mutants import any_config_map, digest_of_what_is_there, verdict_alone
 
@@ -286,6 +287,8 @@ MUTANTS: tuple[tuple[Callable[[Patch], None], str, tuple[str, ...]], ...] = (
     (forks_allowed, BACKUP, ("continued_by_another",)),
     (maintenance_forgotten, "roll of datanodes", ("forget_the_roll",)),
     (no_finalizer, "drill", ("delete_drill",)),
+    (all_is_ours, "subscription goes on", ("somebody_else_writes",)),
+    (a_forgotten_producer_wrote_all, "subscription goes on", ("forget_and_write",)),
 )
 
 

@@ -16,6 +16,7 @@ from tests.backup import test_backup as stories
 from tests.backup import test_backup_chain as chains
 from tests.backup import test_backup_policy as policies
 from tests.support.mutants import Mutant, find_survivors
+from tests.support.source_mutants import rewritten
 from tests.worlds.backup_world import BACKUP, FULL, BackupWorld
 from tests.worlds.purge_world import NAMESPACE
 
@@ -155,10 +156,18 @@ def test_a_backup_of_the_same_name_writes_over_nothing() -> None:
     assert len(world.stored) == 2
 
 
+by_schedule = policies.test_the_first_backup_is_full_and_the_others_continue_it
+immediate = policies.test_an_immediate_policy_begins_at_once_and_goes_on_as_scheduled
 parents = chains.test_a_parent_that_cannot_be_continued_is_refused_in_one_sentence
 MUTANTS: tuple[Mutant, ...] = (
     (no_grant, stories.test_nothing_is_submitted_before_the_hold_is_granted_and_what_it_holds_stays),
     (any_topic_id, chains.test_a_topic_that_was_made_again_ends_the_chain),
+    (
+        rewritten(policy, "_begin", "spec.immediate and", ""),
+        policies.test_the_first_backup_is_full_and_the_others_continue_it,
+    ),
+    (rewritten(policy, "_begin", "and case.last_run is None", ""), immediate),
+    (rewritten(policy, "_begin", "due.append(case.created)", "pass"), immediate),
     (gaps_allowed, chains.test_records_that_were_deleted_before_they_were_backed_up_end_the_chain),
     (any_parent, chains.test_a_parent_that_failed_is_not_continued),
     (

@@ -133,6 +133,33 @@ def test_the_first_backup_is_full_and_the_others_continue_it() -> None:
     assert "a chain may end by that alone" in why(world.policy())[1]
 
 
+def test_an_immediate_policy_begins_at_once_and_goes_on_as_scheduled() -> None:
+    """Once: neither a restart, nor that its object is gone beyond the history limits, makes it due again."""
+    world = PolicyWorld()
+    world.time.time += timedelta(minutes=3)
+    world.declare_backups(immediate=True, successfulRunsHistoryLimit=1)
+    world.live(timedelta(minutes=4))
+    assert world.modes() == ["full BackedUp"]
+    assert world.policy().status.last_run_time == world.policy().metadata.creation_timestamp.replace(second=0)
+    for _ in range(3):
+        world.write("wal_1", 3)
+        world.live(TEN)
+        assert world.modes() == ["next BackedUp"]
+    world.declare_backups(immediate=False)
+    world.live(TEN)
+    assert why(world.policy())[0] == "Scheduled"
+
+
+def test_an_immediate_policy_that_is_suspended_begins_when_it_may() -> None:
+    world = PolicyWorld()
+    world.declare_backups(immediate=True, suspend=True)
+    world.live(timedelta(minutes=4))
+    assert world.modes() == []
+    world.declare_backups(immediate=True)
+    world.live(timedelta(minutes=4))
+    assert world.modes() == ["full BackedUp"]
+
+
 def test_the_log_is_held_from_the_end_of_the_last_backup_on_and_only_there() -> None:
     world = declared()
     world.live(TEN + timedelta(minutes=3))

@@ -15,6 +15,7 @@ from seawall.api.v1alpha1.reassignment import ReassignmentStage, ReassignmentSta
 from seawall.controllers.brokers import BrokersController
 from seawall.controllers.cluster import WALClusterController
 from seawall.controllers.topic_deletion import TopicDeletion
+from seawall.domain.brokers.view import ELIGIBLE_LEADER_REPLICAS, METADATA_VERSION
 from seawall.domain.conditions import ConditionBuilder, find_condition, with_own
 from seawall.domain.decision import Failure
 from seawall.domain.errors import NotSupported
@@ -38,6 +39,7 @@ from tests.fakes.strimzi import FakeStrimzi
 from tests.support.clock import Time
 
 KEY = Key("wal", "orders")
+WELL = {METADATA_VERSION: 29, ELIGIBLE_LEADER_REPLICAS: 1}
 SPEC = {"kafka": {"external": {"bootstrapServers": ["kafka:9092"]}}, "topics": {"prefix": "wal", "count": 3}}
 
 
@@ -111,6 +113,38 @@ def test_brokers_controllers_and_replicas_are_told_once_kafka_was_met() -> None:
     assert world.condition(ConditionType.QUORUM_HEALTHY).message == "controller 1 leads, all 3 voters keep up"
     assert world.metric("seawall_broker_replicas", broker="2") == 3
     assert world.metric("seawall_broker_state", broker="2", state="Online") == 1
+
+
+def test_that_a_disk_which_was_emptied_may_lead_is_said_while_it_may() -> None:
+    """Kafka that does not tell for once changes nothing of it."""
+    world, features = World(), dict(WELL)
+    world.kafka.moves.features = features
+    world.settle()
+    assert (world.reported().eligible_leader_replicas, world.condition().message) == (True, "every replica is in sync")
+    del features[ELIGIBLE_LEADER_REPLICAS]
+    world.pass_time()
+    assert (world.reported().eligible_leader_replicas, world.condition().status) == (False, "True")
+    assert world.condition().message == (
+        "every replica is in sync; eligible leader replicas are off in Kafka: a broker that comes back with an emptied"
+        " disk may lead, and the others drop what it lacks (docs/replication.md#a-disk-that-was-emptied)"
+    )
+    features.clear()
+    world.pass_time()
+    assert world.reported().eligible_leader_replicas is False
+    features |= WELL
+    world.pass_time()
+    world.kube.apply(KEY, {**SPEC, "topics": {"prefix": "wal", "count": 3, "minInSyncReplicas": 1}})
+    world.settle()
+    assert "; min.insync.replicas is 1: a broker that comes back with an emptied" in world.condition().message
+
+
+@pytest.mark.parametrize("features", [{}, {"x.version": 1}], ids=["no features", "another's"])
+def test_a_kafka_that_tells_of_no_features_is_not_accused(features: dict[str, int]) -> None:
+    world = World()
+    world.kafka.moves.features = features
+    world.settle()
+    assert world.reported().eligible_leader_replicas is None
+    assert world.condition().message == "every replica is in sync"
 
 
 def test_nothing_is_written_while_nothing_is_news_and_kafka_is_looked_at_soon_after_a_change_then_twice_a_minute() -> (

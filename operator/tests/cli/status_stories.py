@@ -302,6 +302,34 @@ STORIES: Mapping[str, Story] = {
             of_cluster("WALHold", "let-go", {"topics": {"wal_0": 5}}, state="Released"),
         )
     ),
+    "subscriptions": Story(
+        (
+            cluster(ALL_WELL),
+            of_cluster(
+                "WALSubscription",
+                "dr",
+                {"sink": {"mirror": {"target": "dr"}}, "lagBudget": {"maxBytes": "20Gi"}},
+                state="Stopped",
+                counts={"total": 64, "stopped": 1},
+                lag={"entries": 4096, "bytes": 3 * GI, "seconds": 75},
+                conditions=[
+                    *kstatus("Stalled", "TopicsStopped", "1 of 64 topics stopped, the others go on: wal_3 is gone"),
+                    at("WithinBudget", "False", "AtRisk", "WALHold dr: 3 GiB of 4 GiB are used up"),
+                    at("TargetSafe", "Unknown", "BrokersUnknown", "it is not known when the target forgets producers"),
+                ],
+            ),
+            of_cluster(
+                "WALSubscription",
+                "far",
+                {"sink": {"mirror": {"target": "far"}}, "lagBudget": {"maxAge": "24h"}, "suspend": True},
+                state="Stopped",
+                conditions=kstatus("Ready", "Suspended", "suspend is set"),
+            ),
+            of_cluster(
+                "WALSubscription", "new", {"sink": {"mirror": {"target": "dr"}}, "lagBudget": {"maxAge": "24h"}}
+            ),
+        )
+    ),
     "backups": Story(
         (
             cluster(ALL_WELL),

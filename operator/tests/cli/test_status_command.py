@@ -20,6 +20,7 @@ from seawall.api.v1alpha1.hold import WALHold
 from seawall.api.v1alpha1.policy import WALPurgePolicy
 from seawall.api.v1alpha1.purge import WALPurge
 from seawall.api.v1alpha1.restore import WALRestore
+from seawall.api.v1alpha1.subscription import WALSubscription
 from seawall.api.v1alpha1.verification import WALVerification
 from seawall.cli import status as cli
 from seawall.domain.errors import Forbidden, Refused
@@ -39,6 +40,7 @@ KINDS = {
     "WALBackup": WALBackup,
     "WALBackupPolicy": WALBackupPolicy,
     "WALRestore": WALRestore,
+    "WALSubscription": WALSubscription,
 }
 
 
@@ -155,7 +157,7 @@ def test_what_a_person_may_not_read_is_said_and_the_rest_is_shown() -> None:
     kube.apply(WAL, {"kafka": {"external": {"bootstrapServers": ["kafka:9092"]}}})
     reported = ask(kube)
     assert "walholds could not be read: listing walholds in db: 403 forbidden" in reported
-    assert reported.count("could not be read") == 7
+    assert reported.count("could not be read") == 8
 
 
 def test_a_status_of_a_newer_operator_breaks_nothing() -> None:

@@ -8,6 +8,7 @@ from typing import Protocol
 from seawall.adapters.clock import ServerDates, SystemClock, since_boot
 from seawall.adapters.kube.api import KubeApi
 from seawall.ports import Clock
+from tests.simulation.clocks import ProcessClock
 from tests.support.clock import Time
 
 
@@ -45,6 +46,24 @@ class FakeClockBed:
 
     def silence(self, time: timedelta) -> None:
         self.time.time += time
+
+
+class ProcessClockBed:
+    """That of one of several processes of a simulation, whose world's clock is right."""
+
+    def __init__(self) -> None:
+        self._world = Time()
+        self._clock = ProcessClock(self._world)
+        self.clock: Clock = self._clock
+
+    def ask(self) -> None:
+        self._clock.heard = self._world.time
+
+    def set_ahead(self, by: timedelta) -> None:
+        self._clock.ahead = by
+
+    def silence(self, time: timedelta) -> None:
+        self._world.time += time
 
 
 class RealClockBed:

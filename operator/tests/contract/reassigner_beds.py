@@ -14,9 +14,11 @@ from confluent_kafka.admin import (
     NewPartitions,
     ResourceType,
 )
+from kafka.protocol.admin import UpdateFeaturesRequest
 
 from seawall.adapters.kafka.admin import ConfluentKafkaAdmin
 from seawall.adapters.kafka.clusters import ConfluentKafkaClusters
+from seawall.adapters.kafka.raw import Silence, connect
 from seawall.api.meta import Key
 from seawall.domain.kafka import KafkaConnection, NewTopic
 from seawall.domain.kafka_log import TopicFailure
@@ -30,6 +32,7 @@ from tests.fakes.kafka_moves import advance
 from tests.support.records import produce
 
 KEY = Key("wal", "orders")
+UPGRADE, SAFE_DOWNGRADE = 1, 2
 NOBODY = "127.0.0.1:1"
 
 
@@ -46,6 +49,9 @@ class Bed(Protocol):
     def start(self, broker: int) -> None: ...
     def throttle_broker(self, broker: int, rates: Rates) -> None:
         """Somebody sets exactly these rates on a single broker, as Kafka's tool does."""
+
+    def finalize(self, feature: str, level: int) -> None:
+        """Somebody sets the level of a feature; 0 turns it off."""
 
     def fetch(self) -> None:
         """Time passes, in which replicas fetch."""
@@ -75,6 +81,11 @@ class FakeBed:
 
     def throttle_broker(self, broker: int, rates: Rates) -> None:
         self.kafka.moves.broker_rates[broker] = rates
+
+    def finalize(self, feature: str, level: int) -> None:
+        self.kafka.moves.features |= {feature: level}
+        if not level:
+            del self.kafka.moves.features[feature]
 
     def fetch(self) -> None:
         advance(self.kafka)
@@ -116,6 +127,16 @@ class RealBed:
         )
         for answer in admin.incremental_alter_configs([resource]).values():
             answer.result(10)
+
+    def finalize(self, feature: str, level: int) -> None:
+        change = UpdateFeaturesRequest.FeatureUpdateKey(
+            feature=feature, max_version_level=level, upgrade_type=UPGRADE if level else SAFE_DOWNGRADE
+        )
+        raw = connect(KafkaConnection(self.kafka.bootstrap_servers), 10)
+        assert not isinstance(raw, Silence)
+        with raw:
+            answer = raw.ask_any(UpdateFeaturesRequest(timeout_ms=9000, feature_updates=[change], validate_only=False))
+        assert not answer.error_code, answer
 
     def fetch(self) -> None:
         """It passes by itself."""

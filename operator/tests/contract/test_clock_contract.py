@@ -9,7 +9,7 @@ import pytest
 from seawall.domain.clocks import Agreement
 from seawall.domain.times import CLOCKS_AGREE, CLOCKS_FRESH
 from seawall_e2e.loopback import ApiServer
-from tests.contract.clock_beds import ClockBed, FakeClockBed, RealClockBed
+from tests.contract.clock_beds import ClockBed, FakeClockBed, ProcessClockBed, RealClockBed
 
 pytestmark = pytest.mark.xdist_group("api-server")
 
@@ -18,10 +18,12 @@ A_LITTLE = timedelta(seconds=5)
 TWO_HOURS = timedelta(hours=2)
 
 
-@pytest.fixture(params=["fake", pytest.param("real", marks=pytest.mark.integration)])
+@pytest.fixture(params=["fake", "simulated", pytest.param("real", marks=pytest.mark.integration)])
 def bed(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> ClockBed:
     if request.param == "fake":
         return FakeClockBed()
+    if request.param == "simulated":
+        return ProcessClockBed()
     server: ApiServer = request.getfixturevalue("api_server")
     monkeypatch.setenv("KUBECONFIG", str(server.kubeconfig))
     return RealClockBed()

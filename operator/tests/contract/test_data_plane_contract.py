@@ -14,7 +14,8 @@ from seawall.adapters.greptimedb.interfaces import GreptimeDB
 from seawall.api.meta import Key
 from seawall.domain.dataplane.connection import SYSTEM_TRUST, NotReached, PartRefused, PartUnavailable
 from seawall.domain.dataplane.identity import NodeRole, weakest_version
-from seawall.domain.dataplane.reports import RegionReport, RegionRole, region_reports
+from seawall.domain.dataplane.region_reports import region_reports
+from seawall.domain.dataplane.reports import RegionReport, RegionRole
 from seawall.domain.dataplane.wal_settings import DatanodeSettings
 from seawall.ports import DataPlane, DataPlaneParts, DataPlanes
 from seawall_e2e.loopback.refdb import RefDbProcesses

@@ -228,6 +228,16 @@ def test_describe_shows_only_what_is_set_on_topics_that_exist(world: World) -> N
     assert world.admin().describe_configs([]) == {}
 
 
+def test_brokers_tell_their_configs_in_force(world: World) -> None:
+    keys = ("connections.max.idle.ms", "producer.id.expiration.ms", "no.such.config")
+    told = world.admin().describe_broker_configs(keys)
+    assert told.keys() == world.view().online
+    assert all(each.keys() == set(keys[:2]) and each[keys[0]] == "600000" for each in told.values())
+    nobody = world.impatient.connect(Key("wal", "nobody"), KafkaConnection((NOBODY,)))
+    with pytest.raises(OutsideUnavailable):
+        nobody.describe_broker_configs(keys)
+
+
 def test_describing_an_impossible_name_is_refused(world: World) -> None:
     with pytest.raises(Refused, match="Topic name is invalid"):
         world.admin().describe_configs(["no name"])

@@ -23,6 +23,7 @@ from seawall.domain.dataplane.connection import (
     PostgresConnection,
     User,
 )
+from seawall.domain.dataplane.mapped_regions import map_regions
 from seawall.domain.dataplane.metadata import (
     LeaderState,
     MarkerMove,
@@ -30,14 +31,13 @@ from seawall.domain.dataplane.metadata import (
     RegionKey,
     Route,
     TopicMarker,
-    TopicRegions,
-    regions_of_topics,
 )
 from seawall.ports import MetadataStore
 from seawall_e2e.loopback.etcd import EtcdProcess
 from seawall_e2e.loopback.mysql import MysqlProcess
 from seawall_e2e.loopback.postgresql import PostgresProcess
 from seawall_e2e.loopback.sql_server import SqlServer
+from tests.domain.plain_regions import TopicRegions, topics_of
 from tests.fakes.dataplane import FakeMetadataStore
 
 REGION = 4398046511105  # table 1024, number 1
@@ -164,7 +164,7 @@ def test_an_empty_store_is_an_empty_snapshot(world: World) -> None:
     assert found.revision >= 1
     assert not found.topics
     assert not found.region_keys
-    assert not regions_of_topics(found)
+    assert not topics_of(map_regions(found))
 
 
 def test_a_snapshot_has_what_the_database_wrote(world: World) -> None:
@@ -177,7 +177,7 @@ def test_a_snapshot_has_what_the_database_wrote(world: World) -> None:
     assert found.wal_topics == {REGION: frozenset({world.topic})}
     assert found.routes == {REGION: Route(2, LeaderState.NORMAL, found.routes[REGION].mod_revision)}
     assert found.datanodes == {2: "datanode-2:4001"}
-    assert regions_of_topics(found) == {world.topic: TopicRegions(frozenset({REGION}))}
+    assert topics_of(map_regions(found)) == {world.topic: TopicRegions(frozenset({REGION}))}
     assert 0 < found.topics[world.topic].mod_revision <= key.mod_revision <= found.revision
     assert world.numbers_writes == (found.topics[world.topic].mod_revision < key.mod_revision)
 
@@ -207,7 +207,7 @@ def test_dropped_regions_are_found_in_tombstones(world: World) -> None:
     assert not found.wal_topics
     assert found.tombstoned_topics == {REGION: frozenset({world.topic})}
     regions = frozenset({REGION})
-    assert regions_of_topics(found)[world.topic] == TopicRegions(regions, tombstoned=regions)
+    assert topics_of(map_regions(found))[world.topic] == TopicRegions(regions, tombstoned=regions)
 
 
 def test_a_large_snapshot_is_whole(world: World) -> None:

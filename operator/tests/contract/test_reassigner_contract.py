@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 import pytest
 
+from seawall.domain.brokers.view import ELIGIBLE_LEADER_REPLICAS, METADATA_VERSION
 from seawall.domain.errors import OutsideUnavailable, Refused
 from seawall.domain.kafka import ConfigChange
 from seawall.domain.kafka_log import TopicFailure, TopicTrouble
@@ -238,12 +239,26 @@ def size_by_broker(world: World, partition: PartitionId) -> dict[int, int]:
     return dict(world.reassigner.sizes([partition.topic]).by_partition[partition])
 
 
+def test_the_levels_of_features_are_told_and_one_that_is_off_is_not_named(world: World) -> None:
+    features = world.reassigner.features
+    assert features()[METADATA_VERSION] > 0
+    assert features()[ELIGIBLE_LEADER_REPLICAS] == 1
+    world.bed.finalize(ELIGIBLE_LEADER_REPLICAS, 0)
+    try:
+        world.wait(lambda: ELIGIBLE_LEADER_REPLICAS not in features(), "brokers hear of it")
+        assert METADATA_VERSION in features()
+    finally:
+        world.bed.finalize(ELIGIBLE_LEADER_REPLICAS, 1)
+    world.wait(lambda: features().get(ELIGIBLE_LEADER_REPLICAS) == 1, "brokers hear of it")
+
+
 def test_a_kafka_that_does_not_answer_is_unavailable(world: World) -> None:
     nobody = world.bed.at_nobody()
     asks: tuple[Callable[[], object], ...] = (
         nobody.brokers,
         nobody.partitions,
         nobody.quorum,
+        nobody.features,
         lambda: nobody.partitions(["a"]),
         lambda: nobody.reassign({PartitionId("a", 0): (1,)}),
         lambda: nobody.alter_throttles(None, {}),

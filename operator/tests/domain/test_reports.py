@@ -3,14 +3,8 @@
 from dataclasses import replace
 from datetime import timedelta
 
-from seawall.domain.dataplane.reports import (
-    DatanodeReport,
-    InnerReport,
-    RegionReport,
-    RegionRole,
-    newest_reports,
-    region_reports,
-)
+from seawall.domain.dataplane.region_reports import region_reports
+from seawall.domain.dataplane.reports import DatanodeReport, InnerReport, RegionReport, RegionRole, newest_reports
 from tests.domain.builders import NOW
 
 REGION = 4398046511105

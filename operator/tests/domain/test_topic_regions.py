@@ -6,15 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from seawall.domain.dataplane.metadata import (
-    Contradiction,
-    Disagreement,
-    MetadataSnapshot,
-    RegionKey,
-    TopicMarker,
-    TopicRegions,
-    regions_of_topics,
-)
+from seawall.domain.dataplane.mapped_regions import Disagreement, map_regions
+from seawall.domain.dataplane.metadata import MetadataSnapshot, RegionKey, TopicMarker
+from tests.domain import plain_regions
+from tests.domain.plain_regions import Contradiction, TopicRegions, topics_of
 
 KEY = RegionKey(None, None, 1)
 
@@ -36,6 +31,10 @@ def snapshot(
         datanodes={},
         store_id="etcd/1/",
     )
+
+
+def regions_of_topics(given: MetadataSnapshot) -> dict[str, TopicRegions]:
+    return topics_of(map_regions(given))
 
 
 def test_what_all_agree_on_is_a_region_without_contradiction() -> None:
@@ -97,6 +96,7 @@ def test_no_claim_is_ever_forgotten(
     keys: set[tuple[str, int]], options: dict[int, set[str]], tombstones: dict[int, set[str]]
 ) -> None:
     found = regions_of_topics(snapshot(keys, options, tombstones))
+    assert found == plain_regions.regions_of_topics(snapshot(keys, options, tombstones))
     claims = {(topic, region) for claim in (options, tombstones) for region, names in claim.items() for topic in names}
     assert {(topic, region) for topic, regions in found.items() for region in regions.regions} == claims | keys
     agreed = {(topic, region) for topic, region in keys if topic in options.get(region, ())}

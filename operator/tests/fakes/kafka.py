@@ -6,7 +6,7 @@ Messages are sorted and worded by the adapter's own `Failures`; Kafka's sentence
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from confluent_kafka import KafkaError
@@ -14,7 +14,7 @@ from confluent_kafka import KafkaError
 from seawall.adapters.kafka.errors import ALREADY_EXISTS, Failures, refuse_repeated
 from seawall.adapters.kafka.kept import not_kept, refusal_of_unkept
 from seawall.api.meta import Key
-from seawall.domain.errors import OutsideUnavailable
+from seawall.domain.errors import OutsideUnavailable, Refused
 from seawall.domain.kafka import (
     ConfigChange,
     Configs,
@@ -86,6 +86,8 @@ class FakeKafka:
         lost_answers: how many of the next writes happen although they seem unanswered.
         moves: what a `PartitionReassigner` sees and changes beyond that.
         producer_ids: how many were taken.
+        broker_configs: of all brokers.
+        refuses_brokers: the sentence by which it refuses to tell of these.
         requests: how many calls that were not empty were made, by method.
     """
 
@@ -103,6 +105,8 @@ class FakeKafka:
         self.late_configs = 0
         self.lost_answers = 0
         self.producer_ids = 0
+        self.broker_configs = {"connections.max.idle.ms": "600000", "producer.id.expiration.ms": "86400000"}
+        self.refuses_brokers = ""
         self.requests: dict[str, int] = {}
         self.moves = FakeMoves()
         self._placement = itertools.count()
@@ -161,6 +165,15 @@ class FakeKafka:
             else:
                 failures.add({topic.name: error})
         self._answer(failures)
+
+    def describe_broker_configs(self, keys: Collection[str]) -> Mapping[int, Configs]:
+        """Of each broker that is online these configs."""
+        self._ask("describe_broker_configs", list(keys))
+        if self.refuses_brokers:
+            raise Refused(self.refuses_brokers)
+        online = [broker for broker in self.brokers if broker not in self.offline]
+        told = {key: value for key, value in self.broker_configs.items() if key in keys}
+        return dict.fromkeys(online, told)
 
     def alter_configs(self, changes: Sequence[ConfigChange]) -> None:
         """Alters the topics whose changes Kafka does not refuse; each topic all or nothing."""

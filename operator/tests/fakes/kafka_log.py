@@ -6,7 +6,8 @@ import json
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from secrets import token_urlsafe
+
+from tests.fakes.ids import new_topic_id
 
 RECORD_BYTES = 100
 
@@ -28,7 +29,7 @@ class FakeLog:
         times: offsets from which on records have a timestamp, oldest first.
     """
 
-    topic_id: str = field(default_factory=lambda: token_urlsafe(16))
+    topic_id: str = field(default_factory=new_topic_id)
     log_start: int = 0
     end: int = 0
     segments_start: int = 0

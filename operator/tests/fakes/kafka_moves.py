@@ -49,6 +49,7 @@ class FakeMoves:
         broker_rates: what somebody set on single brokers.
         refuse: the sentence by which Kafka refuses a target, or None.
         voter_lags: records that voters of the quorum lack.
+        features: levels that are finalized.
     """
 
     ongoing: dict[PartitionId, FakeMove] = field(default_factory=dict)
@@ -58,6 +59,9 @@ class FakeMoves:
     broker_rates: dict[int, Rates] = field(default_factory=dict)
     refuse: Callable[[PartitionId, Target], str | None] = lambda _partition, _target: None
     voter_lags: dict[int, int] = field(default_factory=dict)
+    features: dict[str, int] = field(
+        default_factory=lambda: {"metadata.version": 29, "eligible.leader.replicas.version": 1}
+    )
 
 
 def begin(kafka: FakeKafka, partition: PartitionId, target: tuple[int, ...]) -> None:

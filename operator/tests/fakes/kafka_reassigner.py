@@ -155,6 +155,11 @@ class FakeReassigner:
             online,
         )
 
+    def features(self) -> dict[str, int]:
+        """The levels that are finalized."""
+        self._ask("features")
+        return dict(self.kafka.moves.features)
+
     def quorum(self) -> Quorum:
         """All brokers are voters, and the first that is up leads."""
         self._ask("quorum")

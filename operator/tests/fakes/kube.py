@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 import json
-import uuid
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
@@ -17,6 +16,7 @@ from seawall.domain.dataplane.greptimedb_cluster import Absence, GreptimeDBClust
 from seawall.domain.errors import Conflict, Forbidden, Refused
 from seawall.domain.kubernetes import ConfigMap
 from seawall.domain.step import Event
+from tests.fakes.ids import new_uid
 
 LARGEST_CONFIG_MAP = 1_048_576
 """Bytes of a ConfigMap's data that the API server takes."""
@@ -221,7 +221,7 @@ class FakeKube:
             "metadata": {
                 "namespace": key.namespace,
                 "name": key.name,
-                "uid": str(uuid.uuid4()),
+                "uid": new_uid(),
                 "generation": 0,
                 "creationTimestamp": _timestamp(self._now()),
             },

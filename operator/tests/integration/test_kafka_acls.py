@@ -25,6 +25,7 @@ from seawall.domain.kafka_log import (
     TopicTrouble,
 )
 from seawall.domain.partitions import NO_RATES, PartitionId, Rates, Replica, ThrottledReplicas
+from seawall.domain.subscription.brokers import CONFIGS
 from seawall_e2e.loopback import KafkaProcesses
 from seawall_e2e.waiting import wait_until
 from tests.support.kafka import topic_ids
@@ -157,11 +158,21 @@ def take_producer_id(user: User) -> str:
     return ""
 
 
+def ask_whose(user: User) -> str:
+    state = user.logs.describe_producer([TOPIC], 1)[TOPIC]
+    return state.message if isinstance(state, TopicFailure) else ""
+
+
+def ask_memory(user: User) -> str:
+    (told,) = user.admin.describe_broker_configs(CONFIGS).values()
+    assert told.keys() == set(CONFIGS)
+    return ""
+
+
 def promote(user: User) -> str:
     """A producer of its own each time: the first batch of any fits."""
-    state = user.logs.describe_producer([TOPIC], 1)[TOPIC]
-    if isinstance(state, TopicFailure):
-        return state.message
+    if refused := ask_whose(user):
+        return refused
     described = user.boss.logs.describe_topics([TOPIC])[TOPIC]
     assert isinstance(described, DescribedTopic)
     user.logs.append_nulls(Nulls(TOPIC, described.topic_id, ProducerId(next(PRODUCERS), 0), 0, 1))
@@ -214,6 +225,8 @@ WORK: dict[str, Callable[[User], str]] = {
     "asks a log whether these regions wrote it": witness,
     "deletes records": delete_records,
     "takes a producer id, in the target of a mirror": take_producer_id,
+    "asks how much of a mirror is its own, in the target": ask_whose,
+    "asks how long brokers remember producers, in the target of a mirror": ask_memory,
     "promotes a mirror, in its target": promote,
     "measures bytes on disk": measure,
     "sees brokers and controllers": see_brokers,

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from seawall_e2e.backups import once_soon
+from seawall_e2e.backups import once_now
 from seawall_e2e.loopback.s3 import S3Process
 from seawall_e2e.waiting import wait_until
 from tests.integration.test_purge import RUN_SECONDS, Purged, purged_cluster  # noqa: F401 - a fixture
@@ -32,13 +32,13 @@ def backups(purged: Purged) -> list[Object]:
 
 
 def declare(purged: Purged, s3: S3Process) -> None:
-    """A backup in a minute or so, in a bucket, and the next one a day later."""
+    """A backup at once, in a bucket, and the next one a day later."""
     kube, site = purged.site.kube, purged.site
     install_spark_crd(kube)
     kube.create(site.core("serviceaccounts"), {"metadata": {"name": "driver"}})
     storage = {"s3": {"bucket": BUCKET, "endpoint": s3.endpoint, "region": s3.region}}
     kube.merge(site.path(), {"spec": {"backup": {"storage": storage, "spark": SPARK}}})
-    spec = {**SPEC, "schedule": once_soon()}
+    spec = {**SPEC, **once_now()}
     kube.create(OBJECTS.format(site.namespace, "walbackuppolicies"), made("WALBackupPolicy", "daily", spec))
 
 

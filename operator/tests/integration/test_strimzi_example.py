@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 import yaml
 
+from seawall.domain.walconfig.render import TLS_MOUNT
 from seawall_e2e.loopback import KafkaProcesses
 from tests.integration.conftest import NewOperator
 from tests.integration.test_kafka_acls import POOL, TABLE, rights_of_jobs, rights_of_table
@@ -20,7 +21,7 @@ from tests.support.strimzi import GROUP, install_strimzi_crds
 pytestmark = pytest.mark.integration
 
 EXAMPLE = Path(__file__).parents[3] / "docs/examples/strimzi"
-SCRATCH = "seawall-scratch-"
+SCRATCH, DATABASE = "seawall-scratch-", "greptimedb"
 RESTORES = {"Describe", "DescribeConfigs", "Read", "Write", "Delete"}
 
 Rights = dict[tuple[str, str | None], set[str]]
@@ -68,6 +69,26 @@ def test_the_users_of_jobs_may_what_the_page_says_and_no_more() -> None:
     assert rights_of("seawall-restore") == {("topic", POOL): RESTORES, ("topic", SCRATCH): RESTORES}
 
 
+def test_the_database_writes_and_deletes_nothing() -> None:
+    assert rights_of(DATABASE) == {("topic", POOL): {"Describe", "Read", "Write"}}
+
+
+def test_the_patch_of_a_greptimedbcluster_names_the_databases_user_and_the_ca() -> None:
+    """At the path, and by the variables, that the rendered `[wal]` names."""
+    (cluster,), (patch,) = documents("walcluster.yaml"), documents("greptimedbcluster-patch.yaml")
+    authority, spec = cluster["spec"]["kafka"]["external"]["tls"]["caSecretRef"]["name"], patch["spec"]
+    env = {each["name"]: each for each in spec["base"]["main"]["env"]}
+    for role in ("METASRV", "DATANODE"):
+        assert env[f"GREPTIMEDB_{role}__WAL__SASL__USERNAME"]["value"] == DATABASE
+        password = env[f"GREPTIMEDB_{role}__WAL__SASL__PASSWORD"]["valueFrom"]["secretKeyRef"]
+        assert password == {"name": DATABASE, "key": "password"}
+    for role in ("meta", "datanode"):
+        template = spec[role]["template"]
+        (volume,), (mount,) = template["volumes"], template["main"]["volumeMounts"]
+        assert (volume["name"], volume["secret"]["secretName"]) == (mount["name"], authority)
+        assert mount["mountPath"] == TLS_MOUNT
+
+
 def test_the_walcluster_names_the_users_and_strimzis_secrets() -> None:
     (cluster,) = documents("walcluster.yaml")
     kafka = next(each for each in documents("kafka.yaml") if each["kind"] == "Kafka")["metadata"]["name"]
@@ -79,7 +100,7 @@ def test_the_walcluster_names_the_users_and_strimzis_secrets() -> None:
     named = {(external["sasl"]["username"], external["sasl"]["credentialsSecretRef"]["name"])}
     for job in (spec["verification"], spec["backup"], spec["backup"]["restore"]):
         named.add((job["kafkaUsername"], job["kafkaCredentialsSecretRef"]["name"]))
-    assert named == {(name, name) for name in users}
+    assert named | {(DATABASE, DATABASE)} == {(name, name) for name in users}
     assert {user["metadata"]["labels"]["strimzi.io/cluster"] for user in users.values()} == {kafka}
 
 
@@ -88,10 +109,10 @@ def test_the_example_is_applied_as_it_is(own_site: Site) -> None:
     install_strimzi_crds(site.kube)
     site.kube.server.kubectl("apply", "-n", site.namespace, "-k", str(EXAMPLE))
     users = site.kube.request("GET", f"{GROUP}/namespaces/{site.namespace}/kafkausers")["items"]
-    assert {user["metadata"]["name"] for user in users} == {"seawall", "seawall-reader", "seawall-restore"}
+    assert {user["metadata"]["name"] for user in users} == {"seawall", "seawall-reader", "seawall-restore", DATABASE}
     assert site.read()["spec"]["kafka"]["external"]["sasl"]["username"] == "seawall"
     lines = site.kube.server.kubectl("apply", "-n", site.namespace, "-k", str(EXAMPLE)).splitlines()
-    assert len(lines) == 6
+    assert len(lines) == 7
     assert all(line.endswith(" unchanged") for line in lines), "nothing of it was dropped or defaulted away"
 
 

@@ -33,6 +33,7 @@ from seawall.domain.rollout_reasons import Reason as RolloutReason
 from seawall.domain.schedule import ScheduleReason
 from seawall.domain.spark_job.allowed import User
 from seawall.domain.spark_job.reasons import JobReason
+from seawall.domain.subscription.brokers import TargetReason
 from seawall.domain.subscription.reasons import Reason as SubscriptionReason
 from seawall.domain.verification.reasons import Reason as VerificationReason
 from seawall.domain.verification.reasons import ScheduledReason
@@ -74,6 +75,7 @@ OF_CONDITION: dict[str, tuple[type[StrEnum], ...]] = {
     "OwnKafkaUser": (User,),
     "QuorumHealthy": (BrokersReason,),
     "ReplicationHealthy": (BrokersReason,),
+    "TargetSafe": (TargetReason,),
     "VerificationScheduled": (ScheduledReason,),
     "WALIntact": (ClusterReason,),
 }

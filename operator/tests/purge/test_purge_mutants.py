@@ -21,9 +21,9 @@ from seawall.controllers import hold as wal_hold
 from seawall.controllers import permission, topic_deletion
 from seawall.controllers import purge as wal_purge
 from seawall.domain.cluster import needed
+from seawall.domain.columns import MAX_OFFSET
 from seawall.domain.dataplane.metadata import MarkerMove
 from seawall.domain.ledger import assess, dead_watch, mode, offsets, rules
-from seawall.domain.ledger.columns import MAX_OFFSET
 from seawall.domain.ledger.declared import hold_of, policy_of
 from seawall.domain.ledger.held import Claim, Hold
 from seawall.domain.ledger.mode import PruneMode, prune_mode_of

@@ -11,8 +11,8 @@ import pytest
 from seawall.api.meta import ObjectMeta
 from seawall.controllers import restore
 from seawall.controllers.restore import WALRestoreController
+from seawall.domain.columns import Ids
 from seawall.domain.ledger import assess, needs
-from seawall.domain.ledger.columns import Ids
 from seawall.domain.restore import adoption, attempt, database, decide, inspecting, removal, topics
 from seawall.domain.restore.attempt import verdict_of
 from seawall.domain.restore.case import DatabaseNow

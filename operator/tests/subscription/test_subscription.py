@@ -392,6 +392,34 @@ def test_bad_input_is_refused_in_one_word() -> None:
     assert refusal(world) == "TooFewBrokers"
 
 
+def test_a_target_that_forgets_producers_while_connections_stay_open_is_refused() -> None:
+    world = SubscriptionWorld()
+    world.target.broker_configs["producer.id.expiration.ms"] = "600000"
+    assert refusal(world) == "TargetUnsafe"
+    found = world.subscription()
+    assert why(found)[1] == (
+        "broker 1 of the target forgets producers after producer.id.expiration.ms=600000, and closes idle connections "
+        "only after connections.max.idle.ms=600000: that must be less"
+    )
+    assert condition(found, ConditionType.TARGET_SAFE) == ("False", "ForgetsTooSoon")
+    assert world.holds() == []
+    world.target.broker_configs["producer.id.expiration.ms"] = "600001"
+    assert condition(world.live(world.is_even), ConditionType.TARGET_SAFE) == ("True", "ForgetsLate")
+    world.target.broker_configs["connections.max.idle.ms"] = "-1"
+    found = world.live(lambda: condition(world.subscription(), ConditionType.TARGET_SAFE)[0] == "False", ticks=60)
+    assert (found.status.state, reasons(world)[-1]) == (SubscriptionState.STREAMING, "ForgetsTooSoon")
+
+
+def test_a_target_that_does_not_tell_of_its_brokers_is_used_and_that_is_said() -> None:
+    world = SubscriptionWorld()
+    world.target.refuses_brokers = "Broker: Cluster authorization failed"
+    found = world.streaming()
+    assert condition(found, ConditionType.TARGET_SAFE) == ("Unknown", "BrokersUnknown")
+    world = SubscriptionWorld()
+    world.target.broker_configs.pop("producer.id.expiration.ms")
+    assert condition(world.streaming(), ConditionType.TARGET_SAFE) == ("Unknown", "BrokersUnknown")
+
+
 def test_a_pause_begins_nothing_and_stops_nothing() -> None:
     world = SubscriptionWorld()
     world.annotate(paused="true")

@@ -12,6 +12,7 @@ from seawall.controllers import subscription
 from seawall.controllers.subscription import WALSubscriptionController
 from seawall.domain.kafka_log import LogOffsets, ProducerId, ProducerState
 from seawall.domain.subscription import case, decide, holding, logs, promotion, running, targets
+from seawall.domain.subscription.brokers import TargetReason
 from seawall.domain.subscription.case import Case
 from seawall.domain.subscription.contract import Summary
 from seawall.domain.subscription.logs import LogsNow, Position
@@ -30,8 +31,8 @@ def hold_of_what_was_sent(patch: Patch) -> None:
     patch.setattr(case, "judge", _ahead)
 
 
-def _ahead(row: Any, source: LogsNow, target: LogsNow) -> Any:
-    found = logs.judge(row, source, target)
+def _ahead(row: Any, source: LogsNow, target: LogsNow, find: Any) -> Any:
+    found = logs.judge(row, source, target, find)
     return Position(found.source_end, found.source_end) if isinstance(found, Position) else found
 
 
@@ -47,9 +48,9 @@ def not_granted(patch: Patch) -> None:
 def any_source_log(patch: Patch) -> None:
     """A topic that is made again is the same."""
 
-    def same(row: Any, source: LogsNow, target: LogsNow) -> Any:
+    def same(row: Any, source: LogsNow, target: LogsNow, find: Any) -> Any:
         source_id = source.topic_id(row.name) or row.source_id
-        return logs.judge(row.model_copy(update={"source_id": source_id}), source, target)
+        return logs.judge(row.model_copy(update={"source_id": source_id}), source, target, find)
 
     patch.setattr(case, "judge", same)
     patch.setattr(running, "active", _with_ids_of_now)
@@ -187,8 +188,8 @@ def a_database_flushed_after_it_was_last_asked() -> None:
 def judged_by_offsets(patch: Patch) -> None:
     """A gap is none: it is copied on from where the source starts."""
 
-    def generous(row: Any, source: LogsNow, target: LogsNow) -> Any:
-        found = logs.judge(row, source, target)
+    def generous(row: Any, source: LogsNow, target: LogsNow, find: Any) -> Any:
+        found = logs.judge(row, source, target, find)
         ends = source.ends(row.name)
         is_gap = isinstance(found, logs.Halt) and found.reason == "SourceGap" and row.stopped is None
         return Position(ends.log_start, ends.high_watermark) if is_gap and ends is not None else found
@@ -257,7 +258,13 @@ def stopped_topics_count(patch: Patch) -> None:
     patch.setattr(subscription, "bytes_kept", lambda _, found: found.status.lag_bytes or 0)
 
 
+def any_brokers(patch: Patch) -> None:
+    """Brokers may forget producers when they like."""
+    patch.setattr(decide, "compare", lambda _: (TargetReason.SAFE, ""))
+
+
 MUTANTS: tuple[Mutant, ...] = (
+    (any_brokers, stories.test_a_target_that_forgets_producers_while_connections_stay_open_is_refused),
     (stopped_topics_count, stories.test_a_stopped_topic_uses_up_the_budget_and_the_others_go_on_without_it),
     (not_fenced, promotions.test_a_failover_fences_pads_and_lists_what_is_lost),
     (epoch_not_raised, promotions.test_a_failover_fences_pads_and_lists_what_is_lost),

@@ -121,7 +121,14 @@ class KafkaEyes:
 
     def log_starts(self, prefix: str) -> dict[str, int]:
         """Where the logs of the topics with the prefix start."""
-        asked = {TopicPartition(name, 0): OffsetSpec.earliest() for name in self.topics(prefix)}  # type: ignore[no-untyped-call]
+        return self._offsets(prefix, OffsetSpec.earliest())  # type: ignore[no-untyped-call]
+
+    def log_ends(self, prefix: str) -> dict[str, int]:
+        """Where they end."""
+        return self._offsets(prefix, OffsetSpec.latest())  # type: ignore[no-untyped-call]
+
+    def _offsets(self, prefix: str, which: OffsetSpec) -> dict[str, int]:
+        asked = {TopicPartition(name, 0): which for name in self.topics(prefix)}
         answers = self._client.list_offsets(asked, request_timeout=TIMEOUT)
         return {partition.topic: future.result(TIMEOUT).offset for partition, future in answers.items()}
 

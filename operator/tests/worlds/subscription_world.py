@@ -67,6 +67,8 @@ class SubscriptionWorld(VerificationWorld):
         diverged: topics of which the job finds other content in the target.
         foreign_words: what the next drivers that end say, instead of the truth.
         copied: by id of a topic of the target the id of the one that it is a copy of.
+        mirrored: by id of a topic of the target up to where jobs have copied it, whoever else writes to it.
+        is_blind: jobs do not see what somebody else wrote.
     """
 
     target: FakeKafka = field(default_factory=lambda: FakeKafka(cluster_id="fake-target"))
@@ -75,6 +77,8 @@ class SubscriptionWorld(VerificationWorld):
     diverged: set[str] = field(default_factory=set)
     foreign_words: list[str] = field(default_factory=list)
     copied: dict[str, str] = field(default_factory=dict)
+    mirrored: dict[str, int] = field(default_factory=dict)
+    is_blind: bool = False
     pool_size: int = len(TOPICS)
     gone_with_holes: set[str] = field(default_factory=set)
 
@@ -119,6 +123,16 @@ class SubscriptionWorld(VerificationWorld):
             changed = records.changed({topic: replace(records.of_topics([topic])[topic], intent=before)})
             for number, shard in changed.items():
                 self.intents.write(PoolId(NAMESPACE, "fake-cluster", "wal"), number, shard)
+
+    def write_to_target(self, topic: str, records: int) -> None:
+        """Somebody else writes to a topic of the target."""
+        log = self.target.topics[topic].log
+        self.mirrored[log.topic_id] = self._mirrored(log)
+        log.append(records)
+
+    def forget_producers(self, topic: str) -> None:
+        """Nobody has written to a topic of the target for a day: its leader forgets who did."""
+        self.target.topics[topic].log.producers.clear()
 
     def grow(self, topic: str) -> None:
         """The pool gets another topic."""
@@ -179,17 +193,22 @@ class SubscriptionWorld(VerificationWorld):
         log = target.log
         if source is None or source.log.topic_id != topic["sourceTopicId"]:
             return stop("IdentityFenceBroken", log.end)
-        if name in self.diverged or log.end > source.log.end:
-            return stop("Diverged", log.end)
+        ours = self._mirrored(log)
+        if name in self.diverged or log.end > min(ours, source.log.end):
+            return None if self.is_blind else stop("Diverged", ours)
         if max(log.end, topic["from"]) < source.log.log_start:
             return stop("SourceGap", log.end)
         count = max(topic["from"] - log.end, min(self.stride, source.log.end - log.end))
         if count and self._append(log, producer, count):
             return stop("Fenced", log.end)
+        self.mirrored[log.topic_id] = log.end
         assert self.copied.setdefault(log.topic_id, topic["sourceTopicId"]) == topic["sourceTopicId"], (
             "one copy of two logs"
         )
         return None
+
+    def _mirrored(self, log: FakeLog) -> int:
+        return min(self.mirrored.get(log.topic_id, 0), log.end)
 
     def _append(self, log: FakeLog, producer: Mapping[str, int], count: int) -> bool:
         """On condition, as the broker takes it: whether it is refused."""
@@ -302,6 +321,6 @@ class SubscriptionWorld(VerificationWorld):
             if target is None or target.log.topic_id != row.target_id or row.name in self.gone_with_holes:
                 continue
             for held in (hold.status.granted.get(row.name), hold.spec.topics.get(row.name)):  # type: ignore[union-attr]
-                if isinstance(held, int) and held > max(target.log.end, row.start):
-                    return f"S2: {row.name} is held from {held} on, and the target ends at {target.log.end}"
+                if isinstance(held, int) and held > max(self._mirrored(target.log), row.start):
+                    return f"S2: {row.name} is held from {held} on, and copied up to {self._mirrored(target.log)}"
         return None

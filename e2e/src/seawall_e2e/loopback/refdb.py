@@ -76,6 +76,16 @@ class RefDbProcesses:
             wait_healthy(process, address)
         self.metasrv.wait_ready(lambda: len(self.admin("/admin/heartbeat")) == len(self.datanodes), START_TIMEOUT)
 
+    def kill(self) -> None:
+        """Kill -9 of all of it."""
+        for process in (self.metasrv, self.frontend, *self.datanodes):
+            process.kill()
+
+    def move_to(self, bootstrap_servers: Sequence[str]) -> None:
+        """Somebody gives it another Kafka: whatever is started from now on uses that."""
+        self._servers = bootstrap_servers
+        self._write_config(self._servers, self._wal)
+
     def declared(self, **changes: object) -> dict[str, Any]:
         """`spec.dataPlane.greptimedb` of a WALCluster of this database."""
         return {
@@ -167,8 +177,7 @@ class RefDbProcesses:
 
     def close(self) -> None:
         """Ends the processes and removes their data."""
-        for process in (self.metasrv, self.frontend, *self.datanodes):
-            process.kill()
+        self.kill()
         shutil.rmtree(self.folder, ignore_errors=True)
 
     def __enter__(self) -> Self:

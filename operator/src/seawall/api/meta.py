@@ -268,6 +268,7 @@ class ConditionType(StrEnum):
     STREAMING = "Streaming"
     HELD = "Held"
     WITHIN_BUDGET = "WithinBudget"
+    TARGET_SAFE = "TargetSafe"
     WAITING = "Waiting"
     COMPLETE = "Complete"
     FAILED = "Failed"

@@ -19,6 +19,7 @@ from seawall.api.v1alpha1.hold import WALHold
 from seawall.api.v1alpha1.policy import WALPurgePolicy
 from seawall.api.v1alpha1.purge import WALPurge
 from seawall.api.v1alpha1.restore import WALRestore
+from seawall.api.v1alpha1.subscription import WALSubscription
 from seawall.api.v1alpha1.verification import WALVerification
 from seawall.cli.connection import add_connection, add_operator
 from seawall.cli.ledger import Get, read_lease
@@ -70,6 +71,7 @@ def show_status(arguments: argparse.Namespace, kube: Kube, get: Get, now: dateti
         backup_policies=those_of(WALBackupPolicy),
         backups=those_of(WALBackup),
         restores=those_of(WALRestore),
+        subscriptions=those_of(WALSubscription),
         not_read=tuple(not_read),
     )
     page = build_page(snapshot)

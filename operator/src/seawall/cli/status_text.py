@@ -9,7 +9,7 @@ from seawall.cli.ledger import table
 from seawall.domain.overview.activities import Activity, Progress
 from seawall.domain.overview.datanodes import SERVES, DatanodeLine
 from seawall.domain.overview.findings import Finding
-from seawall.domain.overview.page import BrokersLine, HoldLine, StatusPage
+from seawall.domain.overview.page import BrokersLine, HoldLine, StatusPage, SubscriptionLine
 from seawall.domain.times import LEASE_SILENT
 
 DATANODE_COLUMNS = {
@@ -31,6 +31,18 @@ HOLD_COLUMNS = {
     "LAG": "lag",
     "EXPIRES": "expires",
     "REASON": "reason",
+}
+
+
+SUBSCRIPTION_COLUMNS = {
+    "SUBSCRIPTION": "name",
+    "TARGET": "target",
+    "STATE": "state",
+    "TOPICS": "topics",
+    "STOPPED": "stopped",
+    "LAG": "lag",
+    "BEHIND": "behind",
+    "HELD": "held",
 }
 
 
@@ -56,6 +68,10 @@ def _lines(page: StatusPage) -> Iterator[str]:
     if page.holds:
         yield from ("", table([_hold(line, page.time) for line in page.holds[:MOST]], HOLD_COLUMNS))
         yield from _more(page.holds)
+    if page.subscriptions:
+        rows = [_subscription(line) for line in page.subscriptions[:MOST]]
+        yield from ("", table(rows, SUBSCRIPTION_COLUMNS))
+        yield from _more(page.subscriptions)
     numbers = list(_numbers(page))
     if numbers:
         yield from ("", *numbers)
@@ -159,6 +175,19 @@ def _hold(line: HoldLine, now: datetime) -> dict[str, object]:
         "lag": None if line.lag_bytes is None else _size(line.lag_bytes),
         "expires": None if expires is None else "now" if is_over else f"in {_span(expires - now)}",
         "reason": line.reason or None,
+    }
+
+
+def _subscription(line: SubscriptionLine) -> dict[str, object]:
+    return {
+        "name": line.name,
+        "target": line.target,
+        "state": line.state,
+        "topics": line.topics,
+        "stopped": line.stopped,
+        "lag": line.lag_entries,
+        "behind": _seconds(line.lag_seconds),
+        "held": None if line.held_bytes is None else _size(line.held_bytes),
     }
 
 

@@ -13,7 +13,13 @@ from seawall.controllers.controller import Controller
 from seawall.controllers.permission import require_unmanaged
 from seawall.domain.brokers.decide import BrokersDecision, NothingObserved, Observed, RepairMinISR, decide, pause_after
 from seawall.domain.brokers.reasons import Reason
-from seawall.domain.brokers.view import BrokerObservation, BrokersFound, view_of, worth_asking
+from seawall.domain.brokers.view import (
+    BrokerObservation,
+    BrokersFound,
+    remembers_eligible_leaders,
+    view_of,
+    worth_asking,
+)
 from seawall.domain.conditions import find_condition
 from seawall.domain.decision import Failure
 from seawall.domain.errors import OutsideUnavailable, Refused, SeawallError
@@ -128,7 +134,8 @@ class BrokersController(Controller[WALCluster, Observed, WALClusterStatus, Repai
         if isinstance(connection, NoKafka):
             return NothingObserved(Reason.NOT_ASKED, connection.message)
         reassigner = self.kafka_clusters.reassigner(obj.metadata.key, connection)
-        return BrokersFound(view_of(_read(reassigner)), _quorum(reassigner))
+        view, quorum = view_of(_read(reassigner)), _quorum(reassigner)
+        return BrokersFound(view, quorum, remembers_eligible_leaders(_features(reassigner)))
 
 
 def _observed_from(obj: WALCluster) -> object:
@@ -180,6 +187,13 @@ def _own_rates(reassigner: PartitionReassigner) -> Mapping[int, Rates] | str:
         return str(refused)
     except OutsideUnavailable:  # not its words: they are others each time
         return "Kafka did not answer"
+
+
+def _features(reassigner: PartitionReassigner) -> Mapping[str, int]:
+    try:
+        return reassigner.features()
+    except (OutsideUnavailable, Refused):  # what was known of them stays
+        return {}
 
 
 def _quorum(reassigner: PartitionReassigner) -> Quorum | str:

@@ -8,7 +8,7 @@ from seawall.api.meta import Key
 from seawall.api.v1alpha1.cluster import WALCluster
 from seawall.domain.cluster.identity import is_about_the_claim
 from seawall.domain.dataplane.flush import Flushed, why_less_flushed
-from seawall.domain.dataplane.reports import region_reports
+from seawall.domain.dataplane.region_reports import region_reports
 from seawall.domain.errors import Conflict, OutsideUnavailable, Refused
 from seawall.domain.kafka_log import TopicFailure
 from seawall.domain.ledger.actions import ClaimDatabase

@@ -28,8 +28,10 @@ from seawall.domain.spark_job.actions import (
     Submit,
 )
 from seawall.domain.step import Event
+from seawall.domain.subscription import promotion
 from seawall.domain.subscription.actions import AppendNulls, GuardTargets, MakeTargets, MoveHold, SubscriptionAction
-from seawall.domain.subscription.case import Case, Observed, SubscriptionDecision
+from seawall.domain.subscription.brokers import Brokers
+from seawall.domain.subscription.case import Case, Observed, Silent, SubscriptionDecision
 from seawall.domain.subscription.decide import case_of, decide
 from seawall.domain.subscription.holding import bytes_kept
 from seawall.domain.subscription.lag import Pending, advance, seconds_of
@@ -49,10 +51,12 @@ class Memory:
     Attributes:
         pending: by topic since when the target lacks something.
         configs_at: when the configs of the target's topics were last looked at, in the stopwatch's milliseconds.
+        brokers: what was found then of the target's brokers.
     """
 
     pending: dict[str, Pending] = field(default_factory=dict)
     configs_at: int | None = None
+    brokers: Brokers | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,7 +103,10 @@ class WALSubscriptionController(Controller[WALSubscription, Observed, WALSubscri
         asks_configs = memory.configs_at is None or not 0 <= now - memory.configs_at < SUBSCRIPTION_CONFIGS_MS
         wanted = wanted_of(obj, cluster, case.mirror)
         target = self.mirrors.target(obj, wanted, names, with_configs=asks_configs or len(case.rows) < len(names))
-        source = self.mirrors.source(cluster, names)
+        if isinstance(target, LogsNow) and target.brokers is not None:
+            memory.brokers = target.brokers
+        # It may be dead, and nothing depends on it any more once it is recorded where the copies must end.
+        source = None if promotion.is_planned(case) else self.mirrors.source(cluster, names)
         found = Observed(
             now=self.clock.now(),
             cluster=cluster,
@@ -110,10 +117,11 @@ class WALSubscriptionController(Controller[WALSubscription, Observed, WALSubscri
             target=target,
             source=source,
             needs=self._needs(case, cluster, obj),
-            producers=self._producers(obj, wanted, target),
+            producers=self._producers(obj, wanted, base, target),
             # After the hold was read: what can be held is known of a time at which it existed.
             ledger=self._ledger(case, cluster),
             producer=self._producer(obj, wanted, target),
+            brokers=memory.brokers,
         )
         return self._measured(obj, cluster, found, memory, now)
 
@@ -151,13 +159,14 @@ class WALSubscriptionController(Controller[WALSubscription, Observed, WALSubscri
         return find_needs(self.observer.observe(cluster), case.selected, records)
 
     def _producers(
-        self, obj: WALSubscription, wanted: Wanted, target: object
+        self, obj: WALSubscription, wanted: Wanted, base: Observed, target: LogsNow | Silent
     ) -> Mapping[str, ProducerState | TopicFailure]:
-        """Read after the ends of the logs: what is padded by it is never too little."""
-        found, producer = obj.status.promotion, obj.status.producer
-        if found is None or producer is None or found.time is not None or not isinstance(target, LogsNow):
+        """Read after the ends of the logs: what is padded by it is never too little, what is ours never too much."""
+        producer, case = obj.status.producer, case_of(obj, replace(base, target=target))
+        if producer is None or isinstance(case, Verdict) or not isinstance(target, LogsNow):
             return {}
-        return self.mirrors.describe_producer(obj, wanted, [row.name for row in found.topics], producer.id)
+        names = promotion.asked(case)
+        return self.mirrors.describe_producer(obj, wanted, names, producer.id) if names else {}
 
     def _producer(self, obj: WALSubscription, wanted: Wanted, target: object) -> Producer | None:
         """One for all that will ever be written; it counts once it is recorded."""

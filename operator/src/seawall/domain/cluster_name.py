@@ -12,13 +12,31 @@ from seawall.api.v1alpha1.hold import WALHold
 from seawall.api.v1alpha1.policy import WALPurgePolicy
 from seawall.api.v1alpha1.purge import WALPurge
 from seawall.api.v1alpha1.restore import WALRestore
+from seawall.api.v1alpha1.subscription import WALSubscription
 from seawall.api.v1alpha1.verification import WALVerification
 
-NamingT = TypeVar("NamingT", WALBackup, WALBackupPolicy, WALHold, WALPurge, WALPurgePolicy, WALRestore, WALVerification)
+NamingT = TypeVar(
+    "NamingT",
+    WALBackup,
+    WALBackupPolicy,
+    WALHold,
+    WALPurge,
+    WALPurgePolicy,
+    WALRestore,
+    WALSubscription,
+    WALVerification,
+)
 
 
 def cluster_name(
-    obj: WALBackup | WALBackupPolicy | WALHold | WALPurge | WALPurgePolicy | WALRestore | WALVerification,
+    obj: WALBackup
+    | WALBackupPolicy
+    | WALHold
+    | WALPurge
+    | WALPurgePolicy
+    | WALRestore
+    | WALSubscription
+    | WALVerification,
 ) -> str | None:
     """Its name; None: the spec cannot be read, and does not even say that."""
     return obj.spec.cluster if isinstance(obj.spec, InvalidSpec) else obj.spec.cluster_ref.name

@@ -8,7 +8,6 @@ import secrets
 import signal
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any
 
 from aiohttp import web
 
@@ -28,22 +27,7 @@ from seawall.api.resource import AnyResource
 from seawall.api.v1alpha1.cluster import WAL_CLUSTER
 from seawall.api.v1alpha1.hold import WAL_HOLD
 from seawall.api.v1alpha1.kinds import RESOURCES
-from seawall.controllers.backup import WALBackupController
-from seawall.controllers.backup_policy import WALBackupPolicyController
-from seawall.controllers.brokers import BrokersController
-from seawall.controllers.cluster import WALClusterController
-from seawall.controllers.hold import WALHoldController
-from seawall.controllers.ledger import LedgerWatch
-from seawall.controllers.policy import WALPurgePolicyController
 from seawall.controllers.preview import PurgePreview, ReassignmentPreview
-from seawall.controllers.purge import WALPurgeController
-from seawall.controllers.reassignment import ReplicationController
-from seawall.controllers.restore import WALRestoreController
-from seawall.controllers.rollout import RestartController
-from seawall.controllers.schedule import VerificationScheduleController
-from seawall.controllers.subscription import WALSubscriptionController
-from seawall.controllers.topic_deletion import TopicDeletion
-from seawall.controllers.verification import WALVerificationController
 from seawall.domain.errors import SeawallError
 from seawall.domain.times import OPERATOR_DRAIN_SECONDS, OPERATOR_STUCK_SECONDS
 from seawall.handlers.event_filter import Subject
@@ -51,19 +35,11 @@ from seawall.handlers.metrics.telemetry import Telemetry
 from seawall.handlers.pages import add_ledger_page, add_plan_page, add_reassignment_page, build_app
 from seawall.handlers.queues import Queues
 from seawall.handlers.watch import Watcher
-from seawall.observe.datanodes import DatanodeObserver
-from seawall.observe.ledger import LedgerObserver
-from seawall.observe.mirror import MirrorObserver
-from seawall.observe.opened_cluster import ClusterOpener
-from seawall.observe.partitions import PartitionObserver
-from seawall.reconciler import Controller, Reconciler, Ticked
+from seawall.handlers.wiring import QUEUES, Meters, Outside, wire
+from seawall.reconciler import Reconciler, Ticked
 from seawall.settings import Settings
 
 _log = logging.getLogger(__name__)
-
-
-QUEUES = len(RESOURCES) + 5
-"""One of each kind, and those of the ledgers, the schedules, the replicas, the brokers and the restarts."""
 
 
 class Operator:
@@ -91,58 +67,22 @@ class Operator:
 
     def _ticks(self) -> dict[str, Callable[[Key], Ticked]]:
         """Kind → its tick. A kind without a controller is watched for the sake of the others."""
-        clock, wal = self._clock, self._telemetry.wal
-        applications = KubeSparkApplications(self._api)
-        kafka_clusters, stopwatch = ConfluentKafkaClusters(), MonotonicStopwatch()
-        opener = ClusterOpener(self._kube, kafka_clusters, GreptimeDataPlanes())
-        ledgers = LedgerObserver(opener, ConfigMapIntentStore(self._api), clock, stopwatch)
-        self._preview = PurgePreview(self._kube, ledgers, clock)
-        self._watch_of_ledgers = LedgerWatch(self._kube, ledgers, self._wake_wal_cluster, self._wake_hold, wal)
-        schedule = VerificationScheduleController(self._kube, clock)
-        strimzi = self._strimzi()
-        partitions = PartitionObserver(self._kube, kafka_clusters, strimzi)
-        self._replication = ReplicationController(self._kube, partitions, clock, self._telemetry.reassignments)
-        datanodes = KubeDatanodes(self._api)
-        restarts = RestartController(
+        outside = Outside(
             self._kube,
-            datanodes,
-            DatanodeObserver(self._kube, datanodes, opener.data_planes, ledgers, partitions, clock),
-            stopwatch,
-            self._telemetry.restarts,
+            ConfluentKafkaClusters(),
+            GreptimeDataPlanes(),
+            ConfigMapIntentStore(self._api),
+            KubeSparkApplications(self._api),
+            KubeDatanodes(self._api),
+            self._clock,
+            MonotonicStopwatch(),
+            self._strimzi(),
         )
-        brokers = BrokersController(self._kube, kafka_clusters, clock, stopwatch, self._telemetry.brokers, strimzi)
-        deletion = TopicDeletion(self._kube, ledgers, strimzi)
-        beside: tuple[Controller[Any, Any, Any, Any], ...] = (
-            self._watch_of_ledgers,
-            schedule,
-            self._replication,
-            brokers,
-            restarts,
-        )
-        self._beside = tuple(each.kind for each in beside)
-        controllers: tuple[Controller[Any, Any, Any, Any], ...] = (
-            WALClusterController(self._kube, kafka_clusters, self._watch_of_ledgers, clock, self._telemetry, deletion),
-            *beside,
-            WALPurgePolicyController(self._kube, clock, self._watch_of_ledgers, wal),
-            WALPurgeController(self._kube, ledgers, clock, stopwatch, wal),
-            WALHoldController(self._kube, ledgers, clock, wal),
-            WALVerificationController(self._kube, applications, ledgers, clock, wal),
-            WALBackupController(self._kube, applications, ledgers, clock, wal),
-            WALBackupPolicyController(self._kube, clock, wal),
-            WALRestoreController(
-                self._kube, applications, kafka_clusters, datanodes, ledgers, clock, stopwatch, strimzi=strimzi
-            ),
-            WALSubscriptionController(
-                self._kube,
-                applications,
-                MirrorObserver(self._kube, kafka_clusters),
-                ledgers,
-                clock,
-                stopwatch,
-                self._telemetry.subscriptions,
-            ),
-        )
-        ticks = {each.kind: Reconciler(each, self._lease.is_leader).tick for each in controllers}
+        found = self._telemetry
+        meters = Meters(found, found.wal, found.reassignments, found.restarts, found.brokers, found.subscriptions)
+        self._wiring = wire(outside, meters, self._wake_wal_cluster, self._wake_hold)
+        self._preview = PurgePreview(self._kube, self._wiring.ledgers, self._clock)
+        ticks = {each.kind: Reconciler(each, self._lease.is_leader).tick for each in self._wiring.controllers}
         return {kind: self._telemetry.measured(kind, tick) for kind, tick in ticks.items()}
 
     def _strimzi(self) -> KubeStrimzi | None:
@@ -208,9 +148,9 @@ class Operator:
 
     async def _serve_http(self) -> web.AppRunner:
         app = build_app(self._unhealthy, self._unready, self._telemetry.exposition)
-        add_ledger_page(app, self._watch_of_ledgers.latest, self._page_key)
+        add_ledger_page(app, self._wiring.watch_of_ledgers.latest, self._page_key)
         add_plan_page(app, self._preview.plan, self._page_key)
-        add_reassignment_page(app, ReassignmentPreview(self._replication).plan, self._page_key)
+        add_reassignment_page(app, ReassignmentPreview(self._wiring.replication).plan, self._page_key)
         runner = web.AppRunner(app, access_log=None)
         await runner.setup()
         await web.TCPSite(runner, port=self._settings.http_port).start()
@@ -227,7 +167,7 @@ class Operator:
     def _wake_from_watcher(self, subject: Subject) -> None:
         self._loop.call_soon_threadsafe(self._queues.wake, subject)
         if subject.kind == WAL_CLUSTER.kind:
-            for kind in self._beside:
+            for kind in self._wiring.beside:
                 self._loop.call_soon_threadsafe(self._queues.wake, Subject(kind, subject.key))
 
     def _unhealthy(self) -> str | None:

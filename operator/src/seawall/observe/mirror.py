@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 
 from seawall.api.meta import Key
@@ -15,6 +15,7 @@ from seawall.domain.conditions import Outlook
 from seawall.domain.errors import OutsideUnavailable, Refused, SeawallError
 from seawall.domain.kafka import Configs, KafkaConnection, KafkaView, NoKafka, Unreachable
 from seawall.domain.kafka_log import FirstSince, Nulls, ProducerId, ProducerState, TopicFailure
+from seawall.domain.subscription.brokers import CONFIGS, Brokers
 from seawall.domain.subscription.case import Silent
 from seawall.domain.subscription.logs import LogsNow
 from seawall.domain.subscription.reasons import Reason
@@ -182,4 +183,12 @@ def _read(view: KafkaView, logs: KafkaLogs, names: Sequence[str]) -> LogsNow:
 def _with_configs(found: LogsNow, admin: KafkaAdmin) -> LogsNow:
     there = [name for name in found.described if found.topic_id(name) is not None]
     configs: Mapping[str, Configs] = admin.describe_configs(there) if there else {}
-    return LogsNow(found.cluster_id, found.online, found.described, found.offsets, configs)
+    return replace(found, configs=configs, brokers=_brokers(admin))
+
+
+def _brokers(admin: KafkaAdmin) -> Brokers:
+    """What matters of them; one that lets nobody ask hinders nothing else."""
+    try:
+        return admin.describe_broker_configs(CONFIGS)
+    except Refused as error:
+        return str(error)

@@ -10,10 +10,11 @@ from seawall.api.v1alpha1.cluster import WALCluster
 from seawall.api.v1alpha1.purge import FrozenTargets, WALPurge
 from seawall.domain.clocks import TrustedTime
 from seawall.domain.cluster.identity import claim_on, usable_readoption
+from seawall.domain.columns import Ids
 from seawall.domain.dataplane.metadata import MetadataSnapshot
-from seawall.domain.dataplane.reports import newest_ids, region_reports
+from seawall.domain.dataplane.region_reports import region_reports
+from seawall.domain.dataplane.reports import newest_ids
 from seawall.domain.frozen_targets import Target, TargetsLost, parts_of, thaw
-from seawall.domain.ledger.columns import Ids
 from seawall.domain.ledger.held import Hold
 from seawall.domain.ledger.intents import FenceRecord
 from seawall.domain.ledger.mode import Mode, PruneMode

@@ -57,6 +57,17 @@ class KafkaAdmin(Protocol):
         """
         ...
 
+    def describe_broker_configs(self, keys: Collection[str]) -> Mapping[int, Configs]:
+        """Of each broker that is online these configs as they are in force; what it does not tell is left out.
+
+        It costs the right to describe the configs of the cluster.
+
+        Raises:
+            Refused: Kafka said no.
+            OutsideUnavailable: a broker did not answer.
+        """
+        ...
+
     def create_topics(self, topics: Sequence[NewTopic]) -> None:
         """Creates topics with one partition each; one that exists already is no error, wherever its replicas are.
 
@@ -234,6 +245,10 @@ class PartitionReassigner(Protocol):
 
     def quorum(self) -> Quorum:
         """The controllers."""
+        ...
+
+    def features(self) -> Mapping[str, int]:
+        """The levels that are finalized, of features that are not at level 0 (KIP-584); empty: it tells of none."""
         ...
 
 

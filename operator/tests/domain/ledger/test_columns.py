@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from seawall.domain.ledger.columns import Ids, choose, first_by, greatest, least, least_of_all, rows_of
+from seawall.domain.columns import Ids, Words, choose, first_by, found_at, greatest, least, least_of_all, rows_of
 
 ROWS = st.lists(st.tuples(st.none() | st.integers(0, 2**63 - 1), st.none() | st.integers(0, 2**63 - 1)), max_size=8)
 
@@ -55,3 +55,19 @@ def test_what_no_offset_can_be_is_unknown() -> None:
     values = [-(2**70), -1, 0, 2**63 - 1, 2**63, 2**64 - 1, None]
     assert Ids.of(values).listed() == [None, None, 0, 2**63 - 1, None, None, None]
     assert Ids.of([-1, 0]).listed() == [None, 0]  # where all fit
+
+
+def test_a_word_beyond_i64_is_no_offset() -> None:
+    words = Words.of([0, 2**63 - 1, 2**63, 2**64 - 1, 2**64, -1, None])
+    assert [words.at(row) for row in range(7)] == [0, 2**63 - 1, 2**63, 2**64 - 1, None, None, None]
+    assert words.ids().listed() == [0, 2**63 - 1, None, None, None, None, None]
+
+
+@given(st.sets(st.integers(0, 9)), st.lists(st.integers(0, 9)))
+def test_what_is_found_is_where_it_was(there: set[int], asked: list[int]) -> None:
+    keys = np.array(sorted(there), np.uint64)
+    at = rows_of(keys, np.array(asked, np.uint64))
+    expected = [sorted(there).index(each) if each in there else None for each in asked]
+    assert at.listed() == expected
+    column = Ids.of([None if key % 3 == 0 else key for key in sorted(there)])
+    assert found_at(column, at).listed() == [each if each in there and each % 3 else None for each in asked]

@@ -9,7 +9,7 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from seawall.domain.ledger.columns import Ids
+from seawall.domain.columns import Ids
 from seawall.domain.ledger.report_history import RETURNS, Evidence, ReportHistory, advance, freshness, vanished_topics
 from seawall.domain.ledger.tables import Freshness, Regions
 

@@ -9,7 +9,7 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from seawall.domain.ledger.columns import Ids, Mask
+from seawall.domain.columns import Ids, Mask
 from seawall.domain.ledger.ledger import (
     Announcement,
     Holder,

@@ -28,6 +28,7 @@ from seawall.domain.dataplane.metadata import (
     StoreHead,
     TopicMarker,
 )
+from seawall.domain.dataplane.metadata_tables import RegionKeys, RegionTopics, Routes
 
 MARKERS_AT_ONCE = MAX_OPERATIONS // 3 - 1
 """Three comparisons each, and one of the claim."""
@@ -56,19 +57,20 @@ class GreptimeMetadata:
     def snapshot(self) -> MetadataSnapshot:
         """Everything at one revision."""
         with self._keys.view() as view:
-            wal_topics, without = _wal_options(_pairs(view, values.DATANODE_TABLES))
-            buried, _ = _wal_options(_pairs(view, values.TOMBSTONES + values.DATANODE_TABLES))
+            without = set[int]()
+            wal_topics = RegionTopics.of(_wal_options(_pairs(view, values.DATANODE_TABLES), without))
+            buried = _wal_options(_pairs(view, values.TOMBSTONES + values.DATANODE_TABLES), set())
             dropped = _region_keys(_pairs(view, values.TOMBSTONES + values.TOPIC_REGIONS))
             return MetadataSnapshot(
                 revision=view.revision,
                 store_id=view.store_id,
                 claims=_claims_in(view),
                 topics=_markers(_pairs(view, values.TOPIC_NAMES)),
-                region_keys=_region_keys(_pairs(view, values.TOPIC_REGIONS)),
-                wal_topics=_frozen(_claims(wal_topics)),
-                tombstoned_topics=_frozen(chain(_claims(buried), ((region, topic) for topic, region in dropped))),
-                without_topic=without - wal_topics.keys(),
-                routes=_routes(_pairs(view, values.TABLE_ROUTES)),
+                region_keys=RegionKeys.of(_region_keys(_pairs(view, values.TOPIC_REGIONS))),
+                wal_topics=wal_topics,
+                tombstoned_topics=RegionTopics.of(chain(buried, ((region, topic) for (topic, region), _ in dropped))),
+                without_topic=wal_topics.without(without),
+                routes=Routes.of(_routes(_pairs(view, values.TABLE_ROUTES))),
                 datanodes=_addresses(_pairs(view, values.DATANODE_ADDRESSES)),
                 issued=view.issued,
             )
@@ -164,35 +166,30 @@ def _newest_regions(pairs: Pairs) -> Mapping[str, int]:
     return found
 
 
-def _region_keys(pairs: Pairs) -> Mapping[tuple[str, int], RegionKey]:
-    found = {}
+def _region_keys(pairs: Pairs) -> Iterator[tuple[tuple[str, int], RegionKey]]:
     for rest, pair in pairs:
         with _sense_of(pair):
             topic, region, key = values.read_region_key(rest, pair.value, pair.mod_revision)
-            found[topic, region] = key
-    return found
+        yield (topic, region), key
 
 
-def _wal_options(pairs: Pairs) -> tuple[Mapping[int, set[str]], frozenset[int]]:
-    """The topics of each region, and the regions that have none."""
-    topics: defaultdict[int, set[str]] = defaultdict(set)
-    without = set()
+def _wal_options(pairs: Pairs, without: set[int]) -> Iterator[tuple[int, str]]:
+    """Regions and their topics; those that have none are put into `without`."""
     for rest, pair in pairs:
         with _sense_of(pair):
-            for region, topic in values.read_datanode_table(rest, pair.value):
-                if topic is None:
-                    without.add(region)
-                else:
-                    topics[region].add(topic)
-    return topics, frozenset(without)
+            options = list(values.read_datanode_table(rest, pair.value))
+        for region, topic in options:
+            if topic is None:
+                without.add(region)
+            else:
+                yield region, topic
 
 
-def _routes(pairs: Pairs) -> Mapping[int, Route]:
-    found: dict[int, Route] = {}
+def _routes(pairs: Pairs) -> Iterator[tuple[int, Route]]:
     for _, pair in pairs:
         with _sense_of(pair):
-            found.update(values.read_table_route(pair.value, pair.mod_revision))
-    return found
+            routes = list(values.read_table_route(pair.value, pair.mod_revision))
+        yield from routes
 
 
 def _addresses(pairs: Pairs) -> Mapping[int, str]:
@@ -202,17 +199,6 @@ def _addresses(pairs: Pairs) -> Mapping[int, str]:
             datanode, address = values.read_address(rest, pair.value)
             found[datanode] = address
     return found
-
-
-def _claims(topics: Mapping[int, Iterable[str]]) -> Iterator[tuple[int, str]]:
-    return ((region, topic) for region, names in topics.items() for topic in names)
-
-
-def _frozen(claims: Iterable[tuple[int, str]]) -> Mapping[int, frozenset[str]]:
-    found: defaultdict[int, set[str]] = defaultdict(set)
-    for region, topic in claims:
-        found[region].add(topic)
-    return {region: frozenset(topics) for region, topics in found.items()}
 
 
 @contextmanager

@@ -79,7 +79,7 @@ def read_table_route(value: str, mod_revision: int) -> Iterator[tuple[int, Route
         leader = region.get("leader_peer")
         state = region.get("leader_state", region.get("leader_status"))
         route = Route(
-            int(leader["id"]) if leader else None,
+            region_id(leader["id"]) if leader else None,
             _STATES.get(state, LeaderState.UNKNOWN),
             mod_revision,
         )

@@ -133,6 +133,24 @@ class ConfluentKafkaAdmin:
         self._in_batches(batches(once(topics), DESCRIBE_TOPICS), describe, fine=UNKNOWN_TOPIC, keep=keep)
         return configs
 
+    def describe_broker_configs(self, keys: Collection[str]) -> Mapping[int, Configs]:
+        """Of each broker that is online these configs as they are in force; one request to each, as only it knows."""
+        view, configs = self.view(), dict[int, Configs]()
+        if isinstance(view, NoKafka):
+            raise OutsideUnavailable(view.message)
+
+        def describe(client: AdminClient, brokers: Sequence[str]) -> dict[str, Future[Any]]:
+            resources = [ConfigResource(ResourceType.BROKER, broker) for broker in brokers]
+            return _by_topic(client.describe_configs(resources, request_timeout=self._request_timeout))
+
+        def keep(values: Mapping[str, dict[str, ConfigEntry]]) -> None:
+            for broker, entries in values.items():
+                told = {key: entries[key].value for key in keys if key in entries}
+                configs[int(broker)] = {key: value for key, value in told.items() if value is not None}
+
+        self._in_batches([[str(broker)] for broker in sorted(view.online)], describe, keep=keep)
+        return configs
+
     def create_topics(self, topics: Sequence[NewTopic]) -> None:
         """Creates topics with one partition each; one that exists already is no error."""
 

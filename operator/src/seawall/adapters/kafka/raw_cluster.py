@@ -8,6 +8,7 @@ from typing import Any
 
 from confluent_kafka import KafkaError
 from kafka.protocol.admin import DescribeClusterRequest, DescribeLogDirsRequest, DescribeQuorumRequest
+from kafka.protocol.metadata import ApiVersionsRequest
 
 from seawall.adapters.kafka.errors import raise_error
 from seawall.adapters.kafka.raw import RawKafka, Silence, answered
@@ -19,6 +20,8 @@ from seawall.domain.partitions import Broker, BrokerState, Partition, PartitionI
 METADATA_LOG = "__cluster_metadata"
 BROKERS = 1
 """The endpoints that DescribeCluster is asked for: brokers and no controllers."""
+WITH_FEATURES = 3
+"""The version of ApiVersions from which on it tells of features."""
 
 
 def brokers(kafka: RawKafka) -> tuple[Broker, ...]:
@@ -123,6 +126,14 @@ def quorum(kafka: RawKafka) -> Quorum:
         tuple(_quorum_replica(voter, leader) for voter in _by_id(found.current_voters)),
         tuple(_quorum_replica(observer, leader) for observer in _by_id(found.observers)),
     )
+
+
+def features(kafka: RawKafka) -> dict[str, int]:
+    """The levels of the features that are finalized, as some broker knows them."""
+    request = ApiVersionsRequest(version=WITH_FEATURES, client_software_name="seawall", client_software_version="1")
+    reported = answered(kafka.ask_any(request))
+    raise_error("to tell of its features", reported.error_code, None)
+    return {found.name: int(found.max_version_level) for found in reported.finalized_features or ()}
 
 
 def _by_id(replicas: Collection[Any]) -> list[Any]:

@@ -106,6 +106,10 @@ class RawReassigner:
         """The controllers."""
         return self._ask(raw_cluster.quorum)
 
+    def features(self) -> Mapping[str, int]:
+        """The levels that are finalized."""
+        return self._ask(raw_cluster.features)
+
     @property
     def _milliseconds(self) -> int:
         return int(self._request_timeout * 1000)

@@ -89,6 +89,8 @@ class WALBackupPolicySpec(BackupTemplate):
     """Cron expression with five fields: minute, hour, day of month, month, day of week."""
     full_schedule: CronText | None = None
     """When a backup is a full one, and begins a chain; absent: when the last chain has ended."""
+    immediate: StrictBool = False
+    """The first backup begins at once, not when it is first due: before it, nothing keeps the log for one."""
     time_zone: TimeZone | None = None
     """Time zone of both, as in `Europe/Berlin`; absent means UTC. Clock changes are met as cron does."""
     suspend: StrictBool = False

@@ -133,6 +133,8 @@ class KafkaStatus(StatusModel):
     """Brokers of the Kafka cluster."""
     quorum: QuorumStatus | None = None
     """Kafka's controllers, when they were last looked at."""
+    eligible_leader_replicas: StrictBool | None = None
+    """Whether Kafka keeps a replica whose disk was emptied from leading (KIP-966); absent: it does not tell."""
 
 
 class TopicsStatus(StatusModel):

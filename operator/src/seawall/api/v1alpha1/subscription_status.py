@@ -78,6 +78,8 @@ class MirroredTopic(StatusModel):
     """Which log it is copied to; absent: one with records was there, and nothing is written to it."""
     start: Offset
     """The first offset that is copied; before it the target has records of null."""
+    held: Offset | None = None
+    """Where its hold began when the last one ended: up to there it is surely copied."""
     stopped: StopReason | None = None
     """Why it is not copied any more; absent: it is."""
     offset: Offset | None = None
@@ -130,13 +132,13 @@ class LaggingTopic(StatusModel):
     topic: TopicName
     """Name of the topic."""
     applied: Offset | None = None
-    """Where the target ends; absent: that is not known."""
+    """Up to where it is surely copied; absent: that is not known."""
     source_end: Offset | None = None
     """Where the source ends."""
     reason: StopReason | None = None
     """Why it is stopped; absent: it is behind."""
     message: Annotated[str, Field(max_length=1024)] = ""
-    """The same in one sentence."""
+    """The same in one sentence; of one that is not stopped why it is not certain how far it is."""
 
 
 class PromotedTopic(StatusModel):
@@ -145,7 +147,7 @@ class PromotedTopic(StatusModel):
     name: TopicName
     """Name of the topic."""
     end: Offset
-    """Where the copy ended: all before it is there."""
+    """Where the copy ended: all before it is there. What somebody else wrote to the target is no copy."""
     known_end: Offset
     """Where the source is known to have ended, or the database to have entries, exclusive. Offsets from `end` up to
     here are lost, and are records of null."""
@@ -177,7 +179,7 @@ class WALSubscriptionStatus(ObjectStatus):
 
     conditions: Conditions = ()
     """Ready, Reconciling and Stalled (kstatus); Streaming: records are copied; Held: the source keeps what is not;
-    WithinBudget: it will go on doing so; OwnKafkaUser."""
+    WithinBudget: it will go on doing so; TargetSafe: late writers are kept out; OwnKafkaUser."""
     state: SubscriptionState | None = None
     """Where it is; absent until it is first looked at."""
     resync: Annotated[str, Field(max_length=253)] = ""

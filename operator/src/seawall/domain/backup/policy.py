@@ -140,6 +140,8 @@ def _begin(case: Case, spec: WALBackupPolicySpec, times: Times) -> Plan:
     next_time = min(each.following(max(case.now, since)) for each in times.all)
     ready = Verdict(Outlook.READY, PolicyReason.SCHEDULED, f"{times.describe()}{_short_ttl(case, spec)}")
     due = [time for each in times.all if (time := each.latest(since, case.now)) is not None]
+    if spec.immediate and case.last_run is None:
+        due.append(case.created)
     if not due or case.own.active is not None:
         return Plan(ready, next_time)
     key = Key(case.policy.metadata.namespace, backup_name_at(case.own.policy, max(due)))

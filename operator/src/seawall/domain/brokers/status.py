@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from seawall.api.meta import REBALANCE_ANNOTATION, Condition, ConditionType
 from seawall.api.v1alpha1.cluster import KafkaStatus, WALCluster, WALClusterSpec, WALClusterStatus
 from seawall.api.v1alpha1.kafka_brokers import BrokerState, BrokerStatus, QuorumStatus
+from seawall.api.v1alpha1.topic_pool import TopicsSpec
 from seawall.domain.brokers.reasons import Reason
 from seawall.domain.brokers.view import BrokerNumbers, BrokersFound, InternalTopic, ReplicationView
 from seawall.domain.conditions import ConditionBuilder, ConditionStatus, loss_event, with_own
@@ -27,9 +28,15 @@ class Finding:
     message: str
 
 
-def replication_health(spec: WALClusterSpec, view: ReplicationView) -> Finding:
-    """The worst there is to say of the partitions, and always of brokers that somebody throttled: that may be why."""
+def replication_health(spec: WALClusterSpec, view: ReplicationView, *, remembers: bool | None = None) -> Finding:
+    """The worst there is to say of the partitions, and always of brokers that somebody throttled: that may be why.
+
+    That a disk which was emptied could lead is no trouble yet: it is said where there is no other.
+    """
     found = _of_partitions(spec, view)
+    danger = emptied_disk_danger(spec.topics, remembers=remembers)
+    if danger and found.status == "True":
+        found = replace(found, message=f"{found.message}; {danger}")
     throttled = own_rates_sentence(
         {numbers.broker.id: numbers.own_rates for numbers in view.brokers if numbers.own_rates != NO_RATES}
     )
@@ -38,6 +45,21 @@ def replication_health(spec: WALClusterSpec, view: ReplicationView) -> Finding:
     elif throttled and found.status == "True":
         return Finding("False", Reason.THROTTLED, throttled)
     return replace(found, message=f"{found.message}; {throttled}") if throttled else found
+
+
+def emptied_disk_danger(topics: TopicsSpec, *, remembers: bool | None) -> str:
+    """Why a broker that comes back with an empty disk may lead the pool's topics; empty: it may not, or nobody knows.
+
+    Source: tried on Kafka 4.3.1 (docs/replication.md#a-disk-that-was-emptied).
+    """
+    if topics.replication_factor == 1:
+        return ""
+    what = "a broker that comes back with an emptied disk may lead, and the others drop what it lacks"
+    if topics.effective_min_in_sync_replicas() == 1:
+        return f"min.insync.replicas is 1: {what} (docs/replication.md#a-disk-that-was-emptied)"
+    if remembers is False:
+        return f"eligible leader replicas are off in Kafka: {what} (docs/replication.md#a-disk-that-was-emptied)"
+    return ""
 
 
 def _of_partitions(spec: WALClusterSpec, view: ReplicationView) -> Finding:
@@ -150,8 +172,13 @@ def with_brokers(
     brokers = kafka.brokers.model_copy(
         update={"items": settled(kafka.brokers.items, items_of(kafka, spec, found.view))}
     )
-    reported = kafka.model_copy(update={"brokers": brokers, "quorum": controllers})
-    replication = replication_health(spec, found.view)
+    remembers = found.eligible_leader_replicas
+    if remembers is None:
+        remembers = kafka.eligible_leader_replicas
+    reported = kafka.model_copy(
+        update={"brokers": brokers, "quorum": controllers, "eligible_leader_replicas": remembers}
+    )
+    replication = replication_health(spec, found.view, remembers=remembers)
     if failed:
         replication = replace(replication, message=f"{replication.message}; {failed}")
     return _with(cluster.status, reported, replication, health, build)

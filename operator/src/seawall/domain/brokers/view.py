@@ -125,10 +125,24 @@ class InternalTopic:
 
 @dataclass(frozen=True, slots=True)
 class BrokersFound:
-    """A look in numbers, and the controllers; a sentence: why Kafka did not tell of them."""
+    """A look in numbers, and the controllers; a sentence: why Kafka did not tell of them.
+
+    Attributes:
+        eligible_leader_replicas: whether a replica that was in sync when its leader went is remembered, and leads
+            before one that lost its disk (KIP-966); None: Kafka does not tell.
+    """
 
     view: ReplicationView
     quorum: Quorum | str
+    eligible_leader_replicas: bool | None = None
+
+
+METADATA_VERSION, ELIGIBLE_LEADER_REPLICAS = "metadata.version", "eligible.leader.replicas.version"
+
+
+def remembers_eligible_leaders(features: Mapping[str, int]) -> bool | None:
+    """Whether Kafka does, by its finalized features; None: it lacks what every KRaft Kafka has."""
+    return None if METADATA_VERSION not in features else features.get(ELIGIBLE_LEADER_REPLICAS, 0) > 0
 
 
 def lacking(partition: Partition, ongoing: Mapping[PartitionId, Reassigning]) -> frozenset[int]:

@@ -19,8 +19,8 @@ from seawall.api.meta import STOP_DELETES_ANNOTATION, Key
 from seawall.api.v1alpha1.cluster import WALCluster
 from seawall.domain.cluster.observed import Needs
 from seawall.domain.cluster.reasons import Reason
+from seawall.domain.columns import Mask
 from seawall.domain.conditions import Outlook, Verdict
-from seawall.domain.ledger.columns import Mask
 from seawall.domain.ledger.held import Hold
 from seawall.domain.ledger.holds import lowest_claims
 from seawall.domain.ledger.observation import Observation, Unavailable

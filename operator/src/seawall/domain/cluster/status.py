@@ -270,4 +270,5 @@ def _kafka(cluster: WALCluster, kafka: KafkaView) -> KafkaStatus | None:
     before, known = cluster.status.kafka, kafka.known_brokers()
     items, quorum = (before.brokers.items, before.quorum) if before is not None else ((), None)
     brokers = BrokersStatus(total=len(known), online=len(kafka.online), items=items)
-    return KafkaStatus(cluster_id=kafka.cluster_id, brokers=brokers, quorum=quorum)
+    remembers = None if before is None else before.eligible_leader_replicas
+    return KafkaStatus(cluster_id=kafka.cluster_id, brokers=brokers, quorum=quorum, eligible_leader_replicas=remembers)

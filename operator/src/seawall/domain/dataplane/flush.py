@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
+from seawall.domain.dataplane.region_reports import RegionReports
 from seawall.domain.dataplane.reports import RegionReport
 
 
@@ -44,9 +45,9 @@ def why_less_flushed(decided: Mapping[int, Flushed], reports: Iterable[RegionRep
     A leader that changed counts as one that is silent: the next look sees who leads.
     """
     missing = dict(decided)
-    for report in reports:
-        before = decided.get(report.region_id)
-        if before is None or report.datanode_id != before.leader:
+    for report in RegionReports.of(reports).of_regions(decided.keys()):
+        before = decided[report.region_id]
+        if report.datanode_id != before.leader:
             continue
         metadata = None if report.metadata is None else report.metadata.flushed_entry_id
         if _is_less(report.data.flushed_entry_id, before.data) or _is_less(metadata, before.metadata):

@@ -15,8 +15,13 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import StrEnum
 
+import numpy as np
+
+from seawall.domain.columns import RegionIds, rows_of
 from seawall.domain.dataplane.metadata import MetadataSnapshot
-from seawall.domain.dataplane.reports import DatanodeReport, RegionRole
+from seawall.domain.dataplane.metadata_tables import RegionTopics, Routes
+from seawall.domain.dataplane.region_reports import region_reports
+from seawall.domain.dataplane.reports import DatanodeReport
 
 
 class NodeRole(StrEnum):
@@ -69,18 +74,21 @@ def _reports_without_address(reported: dict[int, DatanodeReport], snapshot: Meta
 
 def _regions_without_metadata(reported: dict[int, DatanodeReport], snapshot: MetadataSnapshot) -> str | None:
     """Single regions without metadata are left to the ledger: a table that is made or dropped has them for a moment."""
-    led = {
-        region.region_id
-        for report in reported.values()
-        for region in report.regions
-        if region.role is not RegionRole.FOLLOWER
-    }
-    known = (
-        snapshot.routes.keys() | snapshot.wal_topics.keys() | snapshot.tombstoned_topics.keys() | snapshot.without_topic
+    regions = region_reports(reported.values())
+    led = np.unique(regions.region[regions.claims_to_lead])
+    if not len(led) or _knows_any(snapshot, led):
+        return None
+    return f"the metasrv reports {len(led)} regions and the metadata store knows none of them"
+
+
+def _knows_any(snapshot: MetadataSnapshot, regions: RegionIds) -> bool:
+    tables = (RegionTopics.of(snapshot.wal_topics), RegionTopics.of(snapshot.tombstoned_topics))
+    is_known = rows_of(Routes.of(snapshot.routes).region, regions).known.any()
+    return bool(
+        is_known
+        or any(np.isin(regions, table.pairs.region).any() for table in tables)
+        or not snapshot.without_topic.isdisjoint(regions.tolist())
     )
-    if led and led.isdisjoint(known):
-        return f"the metasrv reports {len(led)} regions and the metadata store knows none of them"
-    return None
 
 
 def _nodes_differ(reported: dict[int, DatanodeReport], nodes: Iterable[Node]) -> str | None:

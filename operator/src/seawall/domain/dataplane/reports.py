@@ -5,7 +5,7 @@ Ids are inclusive offsets. A region id is a u64: `table id << 32 | region number
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
@@ -64,7 +64,7 @@ class DatanodeReport:
     address: str
     node_epoch: int
     reported_at: datetime
-    regions: tuple[RegionReport, ...]
+    regions: Sequence[RegionReport]
     newest_ids: Mapping[str, int] = field(default_factory=dict)
     """By topic the greatest entry id that the datanode knows of; a topic that it has not used lately is left out."""
 
@@ -86,8 +86,3 @@ def newest_ids(reports: Iterable[DatanodeReport]) -> dict[str, int]:
         for topic, entry_id in report.newest_ids.items():
             found[topic] = max(entry_id, found.get(topic, entry_id))
     return found
-
-
-def region_reports(reports: Iterable[DatanodeReport]) -> tuple[RegionReport, ...]:
-    """All reports of regions, those of followers and of former leaders too: two of one region are both kept."""
-    return tuple(region for datanode in reports for region in datanode.regions)

@@ -6,8 +6,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 
+import numpy as np
+
 from seawall.domain.dataplane.identity import Node, weakest_version
-from seawall.domain.dataplane.metadata import MetadataSnapshot, regions_of_topics
+from seawall.domain.dataplane.mapped_regions import map_regions
+from seawall.domain.dataplane.metadata import MetadataSnapshot
 from seawall.domain.dataplane.reports import DatanodeReport
 from seawall.domain.dataplane.wal_settings import DatanodeSettings, WALSettings
 from seawall.domain.times import DATABASE_REPORTING_WITHIN
@@ -55,12 +58,12 @@ def view_data_plane(
 ) -> DataPlaneView:
     """Counts what the newest report of each datanode and the metadata say."""
     reported = {report.datanode_id for report in reports}
-    topics = regions_of_topics(snapshot).values()
+    mapped = map_regions(snapshot)
     return DataPlaneView(
         datanodes=len(snapshot.datanodes.keys() | reported),
         reporting=len(reporting(reports, now)),
-        regions=len(frozenset[int]().union(*(topic.regions for topic in topics))),
-        topics_in_use=sum(bool(topic.regions) for topic in topics),
+        regions=len(np.unique(mapped.region)),
+        topics_in_use=mapped.topics_in_use,
         store_id=snapshot.store_id,
         claims=snapshot.claims,
         version=weakest_version(nodes),

@@ -11,9 +11,9 @@ from datetime import timedelta
 
 import numpy as np
 
+from seawall.domain.columns import Ids, Numbers, mask_of
 from seawall.domain.ledger import flushed_ids
 from seawall.domain.ledger.bounds import Claims, Watched, make_bounds
-from seawall.domain.ledger.columns import Ids, Numbers, mask_of
 from seawall.domain.ledger.dead_watch import Surroundings, find_dead
 from seawall.domain.ledger.identities import (
     Identity,

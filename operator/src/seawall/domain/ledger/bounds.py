@@ -8,7 +8,7 @@ from datetime import datetime
 
 import numpy as np
 
-from seawall.domain.ledger.columns import Ids, Mask, mask_of
+from seawall.domain.columns import Ids, Mask, mask_of
 from seawall.domain.ledger.declarations import Unused
 from seawall.domain.ledger.held import Hold
 from seawall.domain.ledger.holds import lowest_claims

@@ -18,9 +18,11 @@ from enum import StrEnum
 
 import numpy as np
 
+from seawall.domain.columns import Mask, Numbers
 from seawall.domain.dataplane.metadata import MetadataSnapshot
+from seawall.domain.dataplane.metadata_tables import RegionKeys
+from seawall.domain.dataplane.region_reports import RegionReports
 from seawall.domain.dataplane.reports import RegionReport
-from seawall.domain.ledger.columns import Mask, Numbers
 from seawall.domain.ledger.declarations import DeadRegions, contradicted_problem, unknown_problem
 from seawall.domain.ledger.regions import RegionsOfTopics
 
@@ -138,13 +140,11 @@ def _rows(declared: DeadRegions, recorded: Surroundings) -> list[int]:
 def _signs(declared: DeadRegions, recorded: Surroundings) -> dict[int, frozenset[Sign]]:
     """By declared region all that somebody has of it now."""
     found: dict[int, set[Sign]] = {region: set() for region in declared.regions}
-    for report in recorded.reports:
-        if report.region_id in found:
-            said = (report.datanode_id, report.node_epoch, report.reported_at, report.role)
-            found[report.region_id].add(Sign(Fact.REPORTS, said))
-    for (topic, region), key in recorded.snapshot.region_keys.items():
-        if region in found:
-            found[region].add(Sign(Fact.MOVES, ("key", topic, key.mod_revision)))
+    for report in RegionReports.of(recorded.reports).of_regions(declared.regions):
+        said = (report.datanode_id, report.node_epoch, report.reported_at, report.role)
+        found[report.region_id].add(Sign(Fact.REPORTS, said))
+    for topic, region, key in RegionKeys.of(recorded.snapshot.region_keys).of_regions(declared.regions):
+        found[region].add(Sign(Fact.MOVES, ("key", topic, key.mod_revision)))
     for region, signs in found.items():
         route = recorded.snapshot.routes.get(region)
         if route is not None:

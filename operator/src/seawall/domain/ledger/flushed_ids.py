@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from seawall.domain.ledger.columns import Ids, Mask, RegionIds, any_by, first_by, greatest, rows_of
+from seawall.domain.columns import Ids, Mask, RegionIds, any_by, first_by, found_at, greatest, rows_of
 from seawall.domain.ledger.intents import FenceRecord
 from seawall.domain.ledger.offsets import flushed_to
 from seawall.domain.ledger.tables import Regions
@@ -39,7 +39,7 @@ class FlushedIds:
 def went_back(before: FlushedIds, regions: Regions, newest: Mask) -> Mask:
     """By region, whether its flushed id is lower than before; a report that is not the newest says nothing."""
     at = rows_of(before.region, regions.region)
-    data, metadata = _old(before.data, at).above(regions.data_flushed), _old(before.metadata, at)
+    data, metadata = found_at(before.data, at).above(regions.data_flushed), found_at(before.metadata, at)
     return newest & (data | metadata.above(regions.metadata_flushed))
 
 
@@ -69,8 +69,8 @@ def remember(before: FlushedIds, regions: Regions) -> FlushedIds:
     at = rows_of(before.region, region)
     return FlushedIds(
         region,
-        greatest(_old(before.data, at), regions.data_flushed.take(rows)),
-        greatest(_old(before.metadata, at), regions.metadata_flushed.take(rows)),
+        greatest(found_at(before.data, at), regions.data_flushed.take(rows)),
+        greatest(found_at(before.metadata, at), regions.metadata_flushed.take(rows)),
     )
 
 
@@ -108,7 +108,3 @@ def greatest_flushed_ids(regions: Regions, count: int) -> Ids:
         regions.data_flushed, regions.data_checkpoint, regions.metadata_flushed, regions.metadata_checkpoint
     )
     return by_region.greatest_by(regions.topic, count)
-
-
-def _old(column: Ids, at: Ids) -> Ids:
-    return column.take(at.numbers).only(at.known) if len(column) else Ids.unknown(len(at))

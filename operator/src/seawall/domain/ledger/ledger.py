@@ -12,8 +12,8 @@ from enum import StrEnum
 
 import numpy as np
 
+from seawall.domain.columns import Ids, Numbers, choose, first_by, greatest, least
 from seawall.domain.ledger import offsets, rules
-from seawall.domain.ledger.columns import Ids, Numbers, choose, first_by, greatest, least
 from seawall.domain.ledger.mode import Mode, PruneMode
 from seawall.domain.ledger.reasons import Reason
 from seawall.domain.ledger.tables import Bounds, Freshness, Regions, Topics

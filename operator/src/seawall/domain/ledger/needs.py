@@ -12,7 +12,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from seawall.domain.ledger.columns import Ids, greatest
+from seawall.domain.columns import Ids, greatest
+from seawall.domain.dataplane.region_reports import RegionReports
 from seawall.domain.ledger.intents import FenceRecord
 from seawall.domain.ledger.ledger import plan
 from seawall.domain.ledger.observation import Observation, ReadShards, Unavailable
@@ -119,7 +120,8 @@ def _unreported(observation: Observation, case: Case) -> dict[int, int]:
     They are flushed when the database stops. A datanode leaves out topics that it has not used lately.
     """
     read, regions, found = observation.read, case.regions, dict[int, int]()
-    filled = {report.region_id: report.datanode_id for report in read.reports if report.memtable_bytes}
+    in_memory = RegionReports.of(read.reports).with_rows_in_memory
+    filled = dict(zip(in_memory.region.tolist(), in_memory.datanode.tolist(), strict=True))
     for at, region in enumerate(regions.region.tolist()):
         datanode, row = filled.get(region), int(regions.topic[at])
         if datanode is not None and case.topics.names[row] not in read.newest_of.get(datanode, {}):

@@ -20,7 +20,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from seawall.domain.ledger.columns import Ids, Mask, any_by, choose, greatest, least, least_of_all
+from seawall.domain.columns import Ids, Mask, any_by, choose, greatest, least, least_of_all
 from seawall.domain.ledger.mode import Mode
 from seawall.domain.ledger.tables import Bounds, Freshness, Regions, Topics
 

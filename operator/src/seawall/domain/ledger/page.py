@@ -8,8 +8,8 @@ from datetime import datetime, timedelta
 
 import numpy as np
 
+from seawall.domain.columns import Ids, Numbers, first_by
 from seawall.domain.kafka import by_number
-from seawall.domain.ledger.columns import Ids, Numbers, first_by
 from seawall.domain.ledger.ledger import Holder, Ledger, as_bytes, entries_above, entries_below, entries_to_purge, plan
 from seawall.domain.ledger.observation import Observation
 from seawall.domain.ledger.reasons import Reason

@@ -6,26 +6,22 @@ leader's datanode count as the lower one.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime, timedelta
+from functools import reduce
 
 import numpy as np
 
-from seawall.domain.dataplane.metadata import (
-    LeaderState,
-    MetadataSnapshot,
-    RegionKey,
-    Route,
-    TopicRegions,
-    regions_of_topics,
-)
+from seawall.domain.columns import Ids, Mask, Numbers, RegionIds, everywhere, found_at, ids_of, rows_of
+from seawall.domain.dataplane.mapped_regions import MappedRegions, map_regions
+from seawall.domain.dataplane.metadata import MetadataSnapshot
+from seawall.domain.dataplane.metadata_tables import RegionKeys, Routes
+from seawall.domain.dataplane.region_reports import RegionReports
 from seawall.domain.dataplane.reports import InnerReport, RegionReport, RegionRole
-from seawall.domain.ledger.columns import Ids, mask_of
 from seawall.domain.ledger.tables import Regions
 
-EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
-_MILLISECOND = timedelta(milliseconds=1)
+_MICROSECONDS = 1_000
+"""In a millisecond."""
 _NOTHING = InnerReport(None, None)
 
 
@@ -48,39 +44,44 @@ def build_regions(
     The reports must have been read before the snapshot: a region that is reported and was dropped meanwhile is unplaced
     for a moment, but one that was born meanwhile is never forgotten.
     """
-    by_topic = regions_of_topics(snapshot)
-    names = tuple(sorted({*by_topic, *topics}))
-    chosen, leaders = _of_leaders(reports, snapshot.routes)
-    for found in by_topic.values():
-        leaders -= found.regions
-    unplaced = tuple(sorted(leaders - snapshot.without_topic))
-    torn = {name for name, found in by_topic.items() if found.contradictions}
-    rows = [
-        (number, name, region)
-        for number, name in enumerate(names)
-        for region in sorted(by_topic.get(name, _EMPTY).regions)
-    ]
-    return RegionsOfTopics(names, _table(rows, chosen, snapshot), frozenset(names if unplaced else torn), unplaced)
+    reported, routes, mapped = RegionReports.of(reports), Routes.of(snapshot.routes), map_regions(snapshot, topics)
+    unplaced = _unplaced(reported, mapped.region, snapshot.without_topic)
+    unmapped = frozenset(mapped.names) if unplaced else mapped.torn
+    table = _table(mapped, _of_leaders(reported, routes), routes, RegionKeys.of(snapshot.region_keys))
+    return RegionsOfTopics(mapped.names, table, unmapped, unplaced)
 
 
-_EMPTY = TopicRegions(frozenset())
+def _unplaced(reported: RegionReports, mapped: RegionIds, without_topic: frozenset[int]) -> tuple[int, ...]:
+    """All regions that anybody claims to lead, and nobody knows."""
+    claimed = reported.region[reported.claims_to_lead]
+    unknown = claimed[~rows_of(np.sort(mapped), claimed).known]
+    return tuple(sorted(set(unknown.tolist()) - without_topic))
 
 
-def _of_leaders(
-    reports: Iterable[RegionReport], routes: Mapping[int, Route]
-) -> tuple[dict[int, RegionReport], set[int]]:
-    """By region what its route's leader said; and all regions that anybody claims to lead."""
-    chosen: dict[int, RegionReport] = {}
-    claimed: set[int] = set()
-    for report in reports:
-        if report.role is not RegionRole.FOLLOWER:
-            claimed.add(report.region_id)
-        route = routes.get(report.region_id)
-        if route is None or route.leader != report.datanode_id:
-            continue
-        before = chosen.get(report.region_id)
-        chosen[report.region_id] = report if before is None else _lower(before, report)
-    return chosen, claimed
+def _of_leaders(reported: RegionReports, routes: Routes) -> tuple[RegionReports, Numbers]:
+    """Reports, and in them the rows of what each region's route's leader said, by region id: one for each region."""
+    if not len(routes):
+        return reported, np.zeros(0, np.int64)
+    route = rows_of(routes.region, reported.region)
+    leader = routes.leader.take(route.numbers)
+    rows = np.flatnonzero(route.known & leader.known & (leader.numbers == reported.datanode))
+    rows = rows[np.argsort(reported.region[rows], kind="stable")]
+    region = reported.region[rows]
+    again = np.zeros(len(rows), np.bool_)
+    again[1:] = region[1:] == region[:-1]
+    return _lowest(reported, rows, again) if again.any() else (reported, rows)
+
+
+def _lowest(reported: RegionReports, rows: Numbers, again: Mask) -> tuple[RegionReports, Numbers]:
+    """Of regions that one datanode reports more than once the lower ids. Rows of one region follow each other."""
+    repeated = again.copy()
+    repeated[:-1] |= again[1:]
+    said: dict[int, list[RegionReport]] = {}
+    for report in reported.take(rows[repeated]):
+        said.setdefault(report.region_id, []).append(report)
+    folded = RegionReports.of([reduce(_lower, reports) for reports in said.values()])
+    joined = RegionReports.joined([reported.take(rows[~repeated]), folded])
+    return joined, np.argsort(joined.region, kind="stable")
 
 
 def _lower(one: RegionReport, other: RegionReport) -> RegionReport:
@@ -103,45 +104,37 @@ def _lower_id(one: int | None, other: int | None) -> int | None:
     return None if one is None or other is None else min(one, other)
 
 
-def _table(rows: list[tuple[int, str, int]], chosen: Mapping[int, RegionReport], snapshot: MetadataSnapshot) -> Regions:
-    count = len(rows)
-    reports = [chosen.get(region) for _, _, region in rows]
-    routes = [snapshot.routes.get(region, _NO_ROUTE) for _, _, region in rows]
-    keys = [snapshot.region_keys.get((name, region), _NO_KEY) for _, name, region in rows]
-    data = [report.data if report else _NOTHING for report in reports]
-    metadata = [report.metadata or _NOTHING if report else _NOTHING for report in reports]
+def _table(mapped: MappedRegions, chosen: tuple[RegionReports, Numbers], routes: Routes, keys: RegionKeys) -> Regions:
+    """What is known of each mapped region. A row that is not there is taken from no table."""
+    said, rows = chosen
+    at = rows_of(said.region[rows], mapped.region)
+    report = Ids(rows[at.numbers], at.known) if len(rows) else at
+    route, key = rows_of(routes.region, mapped.region), mapped.key
     return Regions(
-        topic=np.fromiter((number for number, _, _ in rows), np.int64, count=count),
-        region=np.fromiter((region for _, _, region in rows), np.uint64, count=count),
-        leader=Ids.of(route.leader for route in routes),
-        route_revision=Ids.of(route.mod_revision for route in routes),
-        key_revision=Ids.of(key.mod_revision or None for key in keys),
-        epoch=Ids.of(report.node_epoch if report else None for report in reports),
-        reported_at=Ids.of(_milliseconds(report.reported_at) if report else None for report in reports),
-        data_flushed=Ids.of(inner.flushed_entry_id for inner in data),
-        data_checkpoint=Ids.of(key.checkpoint_entry_id for key in keys),
-        data_idle=Ids.of(inner.idle_entry_id for inner in data),
-        metric=mask_of((_is_metric(report) for report in reports), count),
-        metadata_flushed=Ids.of(inner.flushed_entry_id for inner in metadata),
-        metadata_checkpoint=Ids.of(key.metadata_entry_id for key in keys),
-        metadata_idle=Ids.of(inner.idle_entry_id for inner in metadata),
-        opening=mask_of((_is_opening(*pair) for pair in zip(routes, reports, strict=True)), count),
+        topic=mapped.topic,
+        region=mapped.region,
+        leader=found_at(routes.leader.ids(), route),
+        route_revision=_revision(routes, route),
+        key_revision=found_at(Ids(keys.mod_revision, keys.mod_revision > 0), key),
+        epoch=found_at(ids_of(said.epoch, everywhere(len(said))), report),
+        reported_at=found_at(Ids(said.reported_at // _MICROSECONDS, said.reported_at >= 0), report),
+        data_flushed=found_at(said.flushed.ids(), report),
+        data_checkpoint=found_at(keys.checkpoint.ids(), key),
+        data_idle=found_at(said.idle.ids(), report),
+        metric=_flagged(said.is_metric, report),
+        metadata_flushed=found_at(said.metadata_flushed.ids(), report),
+        metadata_checkpoint=found_at(keys.metadata.ids(), key),
+        metadata_idle=found_at(said.metadata_idle.ids(), report),
+        opening=_flagged(~routes.is_normal, route) | _flagged(~said.is_plain_leader, report),
     )
 
 
-_NO_ROUTE = Route(None, LeaderState.NORMAL, 0)
-_NO_KEY = RegionKey(None, None, 0)
+def _revision(routes: Routes, at: Ids) -> Ids:
+    """The route's; 0 where there is none, so that a route that is made is a change."""
+    found = found_at(Ids(routes.mod_revision, routes.mod_revision >= 0), at)
+    return Ids(np.where(at.known, found.numbers, 0), found.known | ~at.known)
 
 
-def _is_opening(route: Route, report: RegionReport | None) -> bool:
-    """A leader that says it is none has not opened the region yet, or gives it up."""
-    return route.state is not LeaderState.NORMAL or (report is not None and report.role is not RegionRole.LEADER)
-
-
-def _is_metric(report: RegionReport | None) -> bool:
-    """Also of a metric region whose report lacks the metadata half: its start is then unknown."""
-    return report is not None and (report.metadata is not None or report.engine == "metric")
-
-
-def _milliseconds(when: datetime) -> int:
-    return (when - EPOCH) // _MILLISECOND
+def _flagged(mask: Mask, at: Ids) -> Mask:
+    """Whether the row is there, and set."""
+    return mask[at.numbers] & at.known if len(mask) else np.zeros(len(at), np.bool_)

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from seawall.domain.ledger.columns import Ids, Numbers, greatest
+from seawall.domain.columns import Ids, Numbers, greatest
 from seawall.domain.ledger.ledger import Ledger, as_bytes
 
 

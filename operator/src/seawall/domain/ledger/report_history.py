@@ -33,7 +33,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from seawall.domain.ledger.columns import Ids, Mask, Numbers, RegionIds, choose, rows_of
+from seawall.domain.columns import Ids, Mask, Numbers, RegionIds, choose, found_at, rows_of
 from seawall.domain.ledger.tables import Freshness, Regions
 
 RETURNS = 3
@@ -57,11 +57,9 @@ class WentBack:
 
     def take(self, at: Ids) -> WentBack:
         """These rows; unknown for a region that there was none of."""
-        if not len(self.epoch):
+        if not len(self.epoch):  # that of which nothing went back takes no room
             return WentBack.none(len(at))
-        return WentBack(
-            *(each.take(at.numbers).only(at.known) for each in (self.epoch, self.reported_at, self.advances))
-        )
+        return WentBack(*(found_at(each, at) for each in (self.epoch, self.reported_at, self.advances)))
 
     def only(self, mask: Mask) -> WentBack:
         """With every other row unknown."""
@@ -85,7 +83,8 @@ class WentBack:
             choose(silent, self.reported_at, reported_at),
             choose(silent, self.advances, advances),
         )
-        return now.only((late | silent) & ~believed), believed
+        kept = (late | silent) & ~believed
+        return now.only(kept) if (now.epoch.known & kept).any() else WentBack.none(), believed
 
 
 POLLS_PER_STALE_AFTER = 6
@@ -112,6 +111,8 @@ class ReportHistory:
     names: tuple[str, ...]
     topic: Numbers
     region: RegionIds
+    rows_of_table: Numbers
+    """For each row of the table of the last look its row here: several topics may have one region."""
     leader: Ids
     epoch: Ids
     route_revision: Ids
@@ -138,6 +139,7 @@ class ReportHistory:
             names=(),
             topic=np.zeros(0, np.int64),
             region=np.zeros(0, np.uint64),
+            rows_of_table=np.zeros(0, np.int64),
             leader=none,
             epoch=none,
             route_revision=none,
@@ -158,35 +160,36 @@ def advance(
 
     `keep_vanished` is the longest openGrace, in milliseconds.
     """
-    region, first = np.unique(regions.region, return_index=True)
+    region, first, rows_of_table = np.unique(regions.region, return_index=True, return_inverse=True)
     rows = first.astype(np.int64)
     leader, epoch, route = regions.leader.take(rows), regions.epoch.take(rows), regions.route_revision.take(rows)
     reported = regions.reported_at.take(rows)
     at = rows_of(before.region, region)
-    old_epoch, old_reported = _old(before.epoch, at), _old(before.reported_at, at)
-    same_route = _old(before.leader, at).equals(leader) & _old(before.route_revision, at).equals(route)
+    old_epoch, old_reported = found_at(before.epoch, at), found_at(before.reported_at, at)
+    same_route = found_at(before.leader, at).equals(leader) & found_at(before.route_revision, at).equals(route)
     older = old_epoch.above(epoch) | (old_epoch.equals(epoch) & old_reported.above(reported))
     went_back, returned = before.went_back.take(at).only(same_route).advance(older & same_route, epoch, reported)
     late = older | ~epoch.known
     kept = same_route & (late | old_epoch.equals(epoch)) & ~returned
     advanced = kept & ~late & reported.above(old_reported)
-    this_observation = Ids.of_known(np.full(len(region), now, np.int64))
-    last_observation = Ids.of_known(np.full(len(region), before.observed_at, np.int64))
-    arrived_after = _old(before.arrived_after, at).only(kept)
+    this_observation = Ids.of_known(np.broadcast_to(np.int64(now), len(region)))
+    last_observation = Ids.of_known(np.broadcast_to(np.int64(before.observed_at), len(region)))
+    arrived_after = found_at(before.arrived_after, at).only(kept)
     return ReportHistory(
         since=before.since,
         observed_at=now,
         names=names,
         topic=regions.topic[rows],
         region=region,
+        rows_of_table=rows_of_table.astype(np.int64),
         leader=leader,
         route_revision=route,
         epoch=choose(kept, old_epoch, epoch),
         reported_at=choose(kept & late, old_reported, reported),
-        streak_since=choose(kept, _old(before.streak_since, at), this_observation),
-        advanced_at=choose(advanced, this_observation, _old(before.advanced_at, at).only(kept)),
+        streak_since=choose(kept, found_at(before.streak_since, at), this_observation),
+        advanced_at=choose(advanced, this_observation, found_at(before.advanced_at, at).only(kept)),
         arrived_after=choose(advanced, last_observation, arrived_after),
-        earlier_arrived_after=choose(advanced, arrived_after, _old(before.earlier_arrived_after, at).only(kept)),
+        earlier_arrived_after=choose(advanced, arrived_after, found_at(before.earlier_arrived_after, at).only(kept)),
         went_back=went_back,
         vanished=_vanished(before, names, region, regions.topic[rows], now=now, keep=keep_vanished),
     )
@@ -196,8 +199,8 @@ def freshness(
     reports_history: ReportHistory, regions: Regions, now: int, stale_after: Numbers, evidence: Evidence
 ) -> Freshness:
     """What the sightings say of each row of `regions`; the last look was of the same table. No row is dead."""
-    at = rows_of(reports_history.region, regions.region)
-    advanced_at, earlier = _old(reports_history.advanced_at, at), _old(reports_history.earlier_arrived_after, at)
+    rows = reports_history.rows_of_table
+    advanced_at, earlier = reports_history.advanced_at.take(rows), reports_history.earlier_arrived_after.take(rows)
     newest = is_newest(reports_history, regions)
     none = np.zeros(len(regions), np.bool_)
     return Freshness(
@@ -211,16 +214,16 @@ def freshness(
 
 def is_settled(reports_history: ReportHistory, regions: Regions) -> Mask:
     """By region, whether its report is the newest, and the second advance at least of its streak."""
-    at = rows_of(reports_history.region, regions.region)
-    earlier = _old(reports_history.earlier_arrived_after, at)
-    return is_newest(reports_history, regions) & earlier.above(_old(reports_history.streak_since, at))
+    rows = reports_history.rows_of_table
+    is_second = reports_history.earlier_arrived_after.above(reports_history.streak_since)[rows]
+    return is_newest(reports_history, regions) & is_second
 
 
 def is_newest(reports_history: ReportHistory, regions: Regions) -> Mask:
     """By region, whether its report is the newest that was ever seen of its leader: an old one may be repeated."""
-    at = rows_of(reports_history.region, regions.region)
-    same_epoch = _old(reports_history.epoch, at).equals(regions.epoch)
-    return same_epoch & _old(reports_history.reported_at, at).equals(regions.reported_at)
+    rows = reports_history.rows_of_table
+    same_epoch = reports_history.epoch.take(rows).equals(regions.epoch)
+    return same_epoch & reports_history.reported_at.take(rows).equals(regions.reported_at)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -247,11 +250,6 @@ def watched_too_shortly(reports_history: ReportHistory, now: int, open_grace: Nu
     return now - reports_history.since < open_grace
 
 
-def _old(column: Ids, at: Ids) -> Ids:
-    """The rows of the last look; unknown for a region that it did not have."""
-    return column.take(at.numbers).only(at.known) if len(column) else Ids.unknown(len(at))
-
-
 def _vanished(
     before: ReportHistory, names: tuple[str, ...], region: RegionIds, topic: Numbers, *, now: int, keep: int
 ) -> tuple[Vanished, ...]:
@@ -259,7 +257,7 @@ def _vanished(
     number_of = {name: number for number, name in enumerate(names)}
 
     def is_there(regions: RegionIds, topics: Ids) -> Mask:
-        return _old(Ids.of_known(topic), rows_of(region, regions)).equals(topics)
+        return found_at(Ids.of_known(topic), rows_of(region, regions)).equals(topics)
 
     renumbered = Ids.of(number_of.get(name) for name in before.names)
     gone = ~is_there(before.region, renumbered.take(before.topic)) if len(before.region) else np.zeros(0, np.bool_)

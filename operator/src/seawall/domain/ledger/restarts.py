@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from seawall.api.v1alpha1.rollout import RestartStatus, RollStage
-from seawall.domain.ledger.columns import Mask, any_by
+from seawall.domain.columns import Mask, any_by
 from seawall.domain.ledger.tables import Bounds, Regions, Topics
 from seawall.domain.rollout_reasons import Blocker, FailureReason
 

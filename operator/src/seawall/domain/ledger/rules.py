@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from seawall.domain.ledger.columns import Ids, Mask, any_by
+from seawall.domain.columns import Ids, Mask, any_by
 from seawall.domain.ledger.mode import PruneMode
 from seawall.domain.ledger.offsets import without_regions
 from seawall.domain.ledger.reasons import Reason

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from seawall.domain.ledger.columns import Ids, Mask, Numbers, RegionIds, mask_of
+from seawall.domain.columns import Ids, Mask, Numbers, RegionIds, mask_of
 
 
 @dataclass(frozen=True, slots=True, eq=False)

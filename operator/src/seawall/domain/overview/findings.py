@@ -22,6 +22,7 @@ from seawall.api.v1alpha1.backup_policy import WALBackupPolicy
 from seawall.api.v1alpha1.cluster import WALCluster
 from seawall.api.v1alpha1.hold import HoldState
 from seawall.api.v1alpha1.rollout import RollStage
+from seawall.api.v1alpha1.subscription import WALSubscription
 from seawall.domain import rollout_reasons as rollout
 from seawall.domain.cluster.reasons import Reason
 from seawall.domain.conditions import find_condition
@@ -96,6 +97,7 @@ def find_all(snapshot: Snapshot) -> tuple[Finding, ...]:
         *(finding for policy in snapshot.policies for finding in _readiness(policy)),
         *(finding for policy in snapshot.backup_policies for finding in (*_readiness(policy), *_backed_up(policy))),
         *(_suspended(name_of(policy)) for policy in policies if getattr(policy.spec, "suspend", False)),
+        *(finding for each in snapshot.subscriptions for finding in _of_subscription(each)),
         *(finding for runs in all_runs for run in runs for finding in _stuck(run)),
         *(finding for hold in snapshot.holds for finding in _of_hold(hold.status.state, hold)),
         *(
@@ -199,6 +201,18 @@ def _backed_up(policy: WALBackupPolicy) -> Iterator[Finding]:
         at = find_condition(policy.status.conditions, kind)
         if at is not None and at.status == "False":
             yield Finding(severity, name_of(policy), at.type, at.reason, at.message, at.last_transition_time)
+
+
+def _of_subscription(found: WALSubscription) -> Iterator[Finding]:
+    """That it does not copy, lags, or is not kept up for; what a person has suspended is Ready."""
+    yield from _readiness(found)
+    if getattr(found.spec, "suspend", False):
+        message = "spec.suspend is set: nothing is copied, and the source keeps the rest within lagBudget"
+        yield Finding(Severity.BY_PERSON, name_of(found), "Suspend", "Suspended", message)
+    for kind in (ConditionType.WITHIN_BUDGET, ConditionType.TARGET_SAFE):
+        at = find_condition(found.status.conditions, kind)
+        if at is not None and at.status != "True":
+            yield Finding(_severity_of(at), name_of(found), at.type, at.reason, at.message, at.last_transition_time)
 
 
 def _suspended(name: str) -> Finding:

@@ -6,10 +6,12 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 
-from seawall.api.meta import ConditionType
+from seawall.api.meta import ConditionType, InvalidSpec
 from seawall.api.v1alpha1.cluster import DataPlaneStatus, TopicsStatus, WALClusterStatus, WALStatus
 from seawall.api.v1alpha1.hold import ALL_TOPICS, HoldState, WALHold
 from seawall.api.v1alpha1.kafka_brokers import BrokerState
+from seawall.api.v1alpha1.subscription import WALSubscription
+from seawall.api.v1alpha1.subscription_status import SubscriptionState
 from seawall.domain.conditions import find_condition
 from seawall.domain.overview.activities import Activity, Ended, ended_last, list_activities
 from seawall.domain.overview.datanodes import DatanodeLine, list_datanodes
@@ -40,6 +42,31 @@ class HoldLine:
     lag_bytes: int | None
     expire_time: datetime | None
     reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class SubscriptionLine:
+    """A copy of the log.
+
+    Attributes:
+        name: of the WALSubscription.
+        target: the mirror that it copies to.
+        state: where it is.
+        topics: how many topics are copied, or stopped; None: not known yet.
+        stopped: how many of them need a person.
+        lag_entries: records that the target lacks; None: not known.
+        lag_seconds: for how long it has lacked the oldest of them, at least.
+        held_bytes: what the source keeps for it.
+    """
+
+    name: str
+    target: str | None
+    state: str
+    topics: int | None
+    stopped: int
+    lag_entries: int | None
+    lag_seconds: int | None
+    held_bytes: int | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,6 +105,7 @@ class StatusPage:
         maintenance_until: while the database is in maintenance for a restart: when that ends at the latest.
         datanodes: each of them.
         holds: the claims that count.
+        subscriptions: the copies of the log.
         topics: of the pool; None: not known yet. So with the others.
         wal: what the ledger says.
         database: what the database says of itself.
@@ -96,6 +124,7 @@ class StatusPage:
     maintenance_until: datetime | None
     datanodes: tuple[DatanodeLine, ...]
     holds: tuple[HoldLine, ...]
+    subscriptions: tuple[SubscriptionLine, ...]
     topics: TopicsStatus | None
     wal: WALStatus | None
     database: DataPlaneStatus | None
@@ -125,6 +154,7 @@ def build_page(snapshot: Snapshot) -> StatusPage:
         maintenance_until=None if maintenance is None else maintenance.expiry_time,
         datanodes=list_datanodes(status.restart),
         holds=_holds(snapshot),
+        subscriptions=tuple(map(_subscription_line, snapshot.subscriptions)),
         topics=status.topics,
         wal=status.wal,
         database=status.data_plane,
@@ -150,6 +180,21 @@ def _hold_line(hold: WALHold) -> HoldLine:
         lag_bytes=status.lag_bytes,
         expire_time=status.expire_time,
         reason=getattr(hold.spec, "reason", ""),
+    )
+
+
+def _subscription_line(found: WALSubscription) -> SubscriptionLine:
+    status, spec = found.status, found.spec
+    lag, counts = status.lag, status.counts
+    return SubscriptionLine(
+        name=found.metadata.name,
+        target=None if isinstance(spec, InvalidSpec) else spec.sink.mirror.target,
+        state=(status.state or SubscriptionState.PENDING).value,
+        topics=None if counts is None else counts.total,
+        stopped=0 if counts is None else counts.stopped,
+        lag_entries=None if lag is None else lag.entries,
+        lag_seconds=None if lag is None else lag.seconds,
+        held_bytes=None if lag is None else lag.bytes,
     )
 
 

@@ -13,6 +13,7 @@ from seawall.api.v1alpha1.hold import WALHold
 from seawall.api.v1alpha1.policy import WALPurgePolicy
 from seawall.api.v1alpha1.purge import WALPurge
 from seawall.api.v1alpha1.restore import WALRestore
+from seawall.api.v1alpha1.subscription import WALSubscription
 from seawall.api.v1alpha1.verification import WALVerification
 
 
@@ -48,6 +49,7 @@ class Snapshot:
         backup_policies: the WALBackupPolicies that name it.
         backups: the backups of it.
         restores: the restores of it.
+        subscriptions: the copies of it.
         not_read: a sentence for each kind that could not be listed.
     """
 
@@ -61,4 +63,5 @@ class Snapshot:
     backup_policies: Sequence[WALBackupPolicy] = ()
     backups: Sequence[WALBackup] = ()
     restores: Sequence[WALRestore] = ()
+    subscriptions: Sequence[WALSubscription] = ()
     not_read: tuple[str, ...] = ()

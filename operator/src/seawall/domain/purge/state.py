@@ -10,6 +10,7 @@ import numpy as np
 
 from seawall.api.v1alpha1.purge import AskedRegion, WALPurge, WALPurgeSpec, WALPurgeStatus
 from seawall.domain.dataplane.flush import Flushed
+from seawall.domain.dataplane.region_reports import RegionReports
 from seawall.domain.frozen_targets import MAX_TARGETS, Target, TargetsLost, Written
 from seawall.domain.kafka_log import DeleteRefused
 from seawall.domain.ledger import offsets
@@ -259,4 +260,4 @@ def _is_worth_it(state: RunState, topic: str, row: int) -> bool:
 
 def _with_rows_in_memory(state: RunState) -> frozenset[int]:
     """A flush of an empty memtable moves nothing."""
-    return frozenset(report.region_id for report in state.observation.read.reports if report.memtable_bytes)
+    return frozenset(RegionReports.of(state.observation.read.reports).with_rows_in_memory.region.tolist())

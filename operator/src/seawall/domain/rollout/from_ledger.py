@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from seawall.domain.dataplane.region_reports import RegionReports
 from seawall.domain.kafka import Topic
 from seawall.domain.ledger import offsets
 from seawall.domain.ledger.ledger import Ledger
@@ -105,7 +106,7 @@ def _topic(sources: Sources, ledger: Ledger, name: str) -> TopicFacts:
 
 def _with_rows_in_memory(read: Read) -> frozenset[int]:
     """By the report of any datanode: a flush of an empty memtable does no harm."""
-    return frozenset(report.region_id for report in read.reports if report.memtable_bytes)
+    return frozenset(RegionReports.of(read.reports).with_rows_in_memory.region.tolist())
 
 
 def datanodes_of_pods(

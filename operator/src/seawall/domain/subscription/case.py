@@ -9,7 +9,7 @@ from functools import cached_property
 
 from seawall.api.meta import Key
 from seawall.api.v1alpha1.cluster import WALCluster, WALClusterSpec
-from seawall.api.v1alpha1.hold import HoldState, WALHold
+from seawall.api.v1alpha1.hold import HoldState, WALHold, WALHoldSpec
 from seawall.api.v1alpha1.mirror_target import MirrorTarget, SubscriptionSpec
 from seawall.api.v1alpha1.subscription import WALSubscription, WALSubscriptionSpec
 from seawall.api.v1alpha1.subscription_status import MirroredTopic, Producer, WALSubscriptionStatus
@@ -23,7 +23,9 @@ from seawall.domain.spark_job.actions import attempt_key
 from seawall.domain.spark_job.application import Driver, SparkApplication
 from seawall.domain.spark_job.case import GRANTED
 from seawall.domain.subscription.actions import SubscriptionAction
+from seawall.domain.subscription.brokers import Brokers
 from seawall.domain.subscription.logs import Halt, LogsNow, Position, judge
+from seawall.domain.subscription.written import Written, certain, find_written
 from seawall.domain.times import JOB_POLL_SECONDS
 
 SubscriptionDecision = Decision[WALSubscriptionStatus, SubscriptionAction]
@@ -64,7 +66,9 @@ class Observed:
     needs: Mapping[str, TopicNeeds] | None = None
     """What the database has and the source had of each topic; None: nobody asked."""
     producers: Mapping[str, ProducerState | TopicFailure] = field(default_factory=dict)
-    """What the target remembers of the producer, while it is promoted."""
+    """What the target remembers of the producer, read after where its logs end; of topics of which that matters."""
+    brokers: Brokers | None = None
+    """Configs of the target's brokers, when they were last asked; None: nobody asked yet."""
     obstacle: str | None = None
     """Why its parts cannot be read: the API server refuses. Then nothing is known of them."""
 
@@ -116,8 +120,30 @@ class Case:
         """How far each of them is, or why it cannot go on; None: that is not known."""
         source, target = self.observed.source, self.observed.target
         if isinstance(source, LogsNow) and isinstance(target, LogsNow):
-            return {name: judge(row, source, target) for name, row in self.rows.items()}
+            # What is promoted is written to by others, and its hold does not move any more.
+            find = self.find_written if self.status.promotion is None else _as_it_is
+            return {name: judge(row, source, target, find) for name, row in self.rows.items()}
         return {name: _recorded(row) for name, row in self.rows.items()}
+
+    def find_written(self, row: MirroredTopic, end: int) -> Written:
+        """How much of a topic of the target that ends here this mirror wrote."""
+        state = self.observed.producers.get(row.name)
+        return find_written(row, end, self.held.get(row.name, 0), self.status.producer, state)
+
+    @cached_property
+    def held(self) -> dict[str, int]:
+        """Where its hold begins by what it claims, also one that is over: it was never moved on a guess."""
+        hold = self.observed.hold
+        return {} if hold is None or hold.metadata.controller_uid != self.uid else claims_of(hold)
+
+    @cached_property
+    def unsure(self) -> list[str]:
+        """Topics that end in the target further than is certain: what its leaders remember of the producer is asked."""
+        target = self.observed.target
+        if not isinstance(target, LogsNow):
+            return []
+        ends = {name: found.high_watermark for name in self.rows if (found := target.ends(name)) is not None}
+        return [name for name, end in ends.items() if end > certain(self.rows[name], self.held.get(name, 0))]
 
     @property
     def own_hold(self) -> WALHold | None:
@@ -149,9 +175,19 @@ def is_alive(hold: WALHold) -> bool:
     return is_kept and hold.metadata.deletion_timestamp is None
 
 
+def claims_of(hold: WALHold) -> dict[str, int]:
+    """The offsets that a hold asks for."""
+    topics = hold.spec.topics if isinstance(hold.spec, WALHoldSpec) else {}
+    return {name: offset for name, offset in topics.items() if isinstance(offset, int)}
+
+
 def is_at_risk(hold: WALHold | None) -> bool:
     """Whether it is near or beyond its budget, or its log is in doubt."""
     return hold is not None and hold.status.state is HoldState.AT_RISK
+
+
+def _as_it_is(row: MirroredTopic, end: int) -> Written:
+    return Written(max(end, row.start))
 
 
 def _recorded(row: MirroredTopic) -> Halt | None:

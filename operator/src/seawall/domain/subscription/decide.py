@@ -41,10 +41,12 @@ from seawall.domain.spark_job.allowed import why_not_allowed
 from seawall.domain.spark_job.reasons import JobReason
 from seawall.domain.subscription import holding, promotion, running, targets
 from seawall.domain.subscription.actions import GuardTargets, MakeTargets
+from seawall.domain.subscription.brokers import TargetReason, compare
 from seawall.domain.subscription.case import Case, Observed, Silent, SubscriptionDecision, selected_of
-from seawall.domain.subscription.logs import Halt, LogsNow, resynced
+from seawall.domain.subscription.logs import Halt, LogsNow, Position, resynced
 from seawall.domain.subscription.published import bare, lag_of, published
 from seawall.domain.subscription.reasons import Reason
+from seawall.domain.text import listed
 from seawall.domain.times import JOB_RETRY_SECONDS, SUBSCRIPTION_LAGGING_SECONDS
 
 STAYS = frozenset({SubscriptionState.LOST, SubscriptionState.PROMOTING, SubscriptionState.PROMOTED})
@@ -146,6 +148,9 @@ def _why_nothing_begins(case: Case) -> Verdict | None:
     refusal = why_not_allowed(case.spec.spark, case.declared, cluster, _Kind)
     if refusal is not None:
         return _stalled(Reason.SPARK_NOT_ALLOWED, refusal)
+    safe, sentence = (None, "") if case.observed.brokers is None else compare(case.observed.brokers)
+    if safe is TargetReason.UNSAFE:
+        return _stalled(Reason.TARGET_UNSAFE, sentence)
     if case.obj.metadata.is_paused or cluster.metadata.is_paused:
         whose = "the subscription" if case.obj.metadata.is_paused else f"WALCluster {name}"
         return Verdict(Outlook.PAUSED, JobReason.PAUSED, f"seawall.dev/paused is set on {whose}", JOB_RETRY_SECONDS)
@@ -187,7 +192,10 @@ def _resync(case: Case) -> SubscriptionDecision:
     """What is gone from the target, or empty there, begins anew; all else goes on if it can."""
     hold, target = case.observed.hold, case.observed.target
     if hold is not None and hold.metadata.controller_uid == case.uid and hold.status.is_final:
-        return case.stays(case.goes_on(JobReason.RELEASING, "the hold that is over goes"), ReleaseHold(hold))
+        verdict, rows = case.goes_on(JobReason.RELEASING, "the hold that is over goes"), holding.remembered(case)
+        return (
+            case.stays(verdict, ReleaseHold(hold)) if rows == case.status.topics else case.becomes(verdict, topics=rows)
+        )
     if not isinstance(target, LogsNow):
         return case.stays(_silence(target))
     rows = tuple(kept for row in case.status.topics if (kept := resynced(row, target)) is not None)
@@ -230,7 +238,7 @@ def _standing(case: Case) -> Verdict:
         first = min(halts)
         message = f"{len(halts)} of {len(case.rows)} topics stopped, the others go on: {halts[first].message}"
         return Verdict(Outlook.STALLED, Reason.TOPICS_STOPPED, message, JOB_RETRY_SECONDS)
-    waits = running.follow(case) or promotion.why_not_begun(case)
+    waits = running.follow(case) or _doubt(case) or promotion.why_not_begun(case)
     if waits is not None:
         return waits
     if _is_behind(case):
@@ -240,6 +248,15 @@ def _standing(case: Case) -> Verdict:
         return case.goes_on(Reason.LAGGING, message)
     message = f"{len(case.rows)} topics are copied to {case.mirror.name}"
     return Verdict(Outlook.READY, Reason.STREAMING, message, JOB_RETRY_SECONDS)
+
+
+def _doubt(case: Case) -> Verdict | None:
+    """Why it is not certain how far topics are; None: it is."""
+    doubts = {name: each.doubt for name, each in case.standings.items() if isinstance(each, Position) and each.doubt}
+    if not doubts:
+        return None
+    message = f"of {listed(list(doubts))} it is not certain how far they are, and the source keeps the rest: "
+    return case.goes_on(Reason.IN_DOUBT, message + doubts[min(doubts)])
 
 
 def _is_behind(case: Case) -> bool:

@@ -15,7 +15,7 @@ from datetime import datetime, timedelta
 
 from seawall.api.meta import ConditionType
 from seawall.api.v1alpha1.hold import WALHold, WALHoldSpec
-from seawall.api.v1alpha1.subscription_status import SubscriptionState
+from seawall.api.v1alpha1.subscription_status import MirroredTopic, SubscriptionState
 from seawall.domain.conditions import Outlook, Verdict, find_condition
 from seawall.domain.ledger.observation import Observation
 from seawall.domain.spark_job.actions import PlaceHold, ReleaseHold
@@ -23,7 +23,7 @@ from seawall.domain.spark_job.case import is_granted
 from seawall.domain.spark_job.reasons import JobReason
 from seawall.domain.spark_job.selection import Topics
 from seawall.domain.subscription.actions import MoveHold
-from seawall.domain.subscription.case import Case, SubscriptionDecision, is_at_risk
+from seawall.domain.subscription.case import Case, SubscriptionDecision, claims_of, is_at_risk
 from seawall.domain.subscription.logs import Halt, Position
 from seawall.domain.subscription.reasons import Reason
 from seawall.domain.times import SUBSCRIPTION_HOLD_TTL, SUBSCRIPTION_MOVES_HOLD, SUBSCRIPTION_RENEWS_HOLD
@@ -37,7 +37,7 @@ def hold(case: Case) -> SubscriptionDecision | None:
         return case.stays(Verdict(Outlook.STALLED, Reason.NAME_TAKEN, message))
     if found is not None and found.status.is_final:
         return _after_its_end(case, found)
-    claims = _claims(case, None if found is None else _held(found))
+    claims = _claims(case, None if found is None else claims_of(found))
     if claims is None:
         return _unavailable(case)
     return _place(case, claims) if found is None else _move(case, found, claims)
@@ -48,7 +48,19 @@ def _after_its_end(case: Case, found: WALHold) -> SubscriptionDecision:
     if case.observed.is_over_budget:
         return case.becomes(lost_verdict(found), state=SubscriptionState.LOST)
     message = f"WALHold {found.metadata.name} is {found.status.state} and is placed anew: {_sentence(found)}"
+    rows = remembered(case)
+    if rows != case.status.topics:
+        return case.becomes(case.goes_on(JobReason.HOLDING, message), topics=rows)
     return case.stays(case.goes_on(JobReason.HOLDING, message), ReleaseHold(found))
+
+
+def remembered(case: Case) -> tuple[MirroredTopic, ...]:
+    """The topics with where their hold began, before that goes: up to there they are surely copied."""
+    held = case.held
+    return tuple(
+        row if row.name not in held else row.model_copy(update={"held": max(row.held or 0, held[row.name])})
+        for row in case.status.topics
+    )
 
 
 def bytes_kept(case: Case, found: WALHold) -> int:
@@ -80,7 +92,7 @@ def _move(case: Case, found: WALHold, claims: Mapping[str, int]) -> Subscription
     before = found.spec.renew_time or found.metadata.creation_timestamp
     is_other = wanted.model_copy(update={"topics": found.spec.topics}) != found.spec
     is_about_others = claims.keys() != found.spec.topics.keys() or any(
-        claims[name] < held for name, held in _held(found).items()
+        claims[name] < held for name, held in claims_of(found).items()
     )
     is_further = dict(claims) != found.spec.topics and (
         _is_due(before, SUBSCRIPTION_MOVES_HOLD, case.now) or at_risk(case)
@@ -110,9 +122,9 @@ def wait_for_grant(case: Case) -> SubscriptionDecision | None:
 def _claims(case: Case, held: Mapping[str, int] | None) -> dict[str, int] | None:
     """By topic from where on it is kept; None: there is no hold yet, and it cannot be known now where it begins.
 
-    A topic that goes on: from the first offset on that the target lacks, as it was just read, and never from an earlier
-    one than before. One that is stopped, or of which nothing is known: as before. One that was not copied yet: from
-    where the log can be held.
+    A topic that goes on: from the first offset on that the target surely lacks, by what was just read, and never from
+    an earlier one than before. One that is stopped, or of which nothing is known: as before. One that was not copied
+    yet: from where the log can be held.
     """
     known, before = edges(case), held or {}
     if held is None and (not known or _is_unknown(case)):
@@ -125,7 +137,9 @@ def _claims(case: Case, held: Mapping[str, int] | None) -> dict[str, int] | None
 def _claim(case: Case, name: str, held: Mapping[str, int], known: Mapping[str, int]) -> int | None:
     standing = case.standings.get(name)
     if isinstance(standing, Position):
-        return max(standing.applied, held.get(name, 0))
+        # Where nothing says for sure how far it is: from as early on as can be.
+        least = known.get(name, 0) if standing.doubt else 0
+        return max(standing.applied, held.get(name, least))
     return held.get(name) if name in case.rows else known.get(name, held.get(name))
 
 
@@ -142,11 +156,6 @@ def edges(case: Case) -> dict[str, int]:
     topics = Topics(ledger, case.spec.selects)
     starts = {name: topics.log(name).log_start for name in topics.rows}
     return {name: max(start, topics.intent(name)) for name, start in starts.items() if start is not None}
-
-
-def _held(found: WALHold) -> dict[str, int]:
-    topics = found.spec.topics if isinstance(found.spec, WALHoldSpec) else {}
-    return {name: offset for name, offset in topics.items() if isinstance(offset, int)}
 
 
 def _spec(case: Case, claims: Mapping[str, int]) -> WALHoldSpec:

@@ -5,12 +5,14 @@ What is not known is neither: nothing follows from it, and the hold stays where 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 from seawall.api.v1alpha1.subscription_status import MirroredTopic, StopReason
 from seawall.domain.kafka import Configs
 from seawall.domain.kafka_log import DescribedTopic, LogOffsets, TopicFailure, TopicTrouble
+from seawall.domain.subscription.brokers import Brokers
+from seawall.domain.subscription.written import Written
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,6 +22,7 @@ class LogsNow:
     Attributes:
         online: how many brokers are.
         configs: those of topics that were asked for them.
+        brokers: their configs, if they were asked for them.
     """
 
     cluster_id: str
@@ -27,6 +30,7 @@ class LogsNow:
     described: Mapping[str, DescribedTopic | TopicFailure]
     offsets: Mapping[str, LogOffsets | TopicFailure]
     configs: Mapping[str, Configs] = field(default_factory=dict)
+    brokers: Brokers | None = None
 
     def topic_id(self, name: str) -> str | None:
         """The id of a topic; None: there is none, or nobody says."""
@@ -59,17 +63,23 @@ class Position:
     """How far a topic is that goes on.
 
     Attributes:
-        applied: the first offset that the target lacks.
+        applied: the first offset that the target lacks, as far as that is certain.
         source_end: where the source ends.
+        doubt: why the target may have more; empty: it has not.
     """
 
     applied: int
     source_end: int
+    doubt: str = ""
 
     @property
     def behind(self) -> int:
         """Offsets that the target lacks."""
         return max(0, self.source_end - self.applied)
+
+
+FindWritten = Callable[[MirroredTopic, int], Written]
+"""How much of a topic of the target that ends at an offset this mirror wrote."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,11 +91,11 @@ class Halt:
     message: str
 
 
-def judge(row: MirroredTopic, source: LogsNow, target: LogsNow) -> Position | Halt | None:
+def judge(row: MirroredTopic, source: LogsNow, target: LogsNow, find: FindWritten) -> Position | Halt | None:
     """How far a topic is, or why it cannot go on; None: that is not known.
 
-    The target is read first: it is never ahead of a source that is whole. Where it is all the same nothing follows,
-    until the application says what is wrong (Diverged).
+    The target is read first: a copy is never ahead of a source that is whole. Where it is all the same nothing follows,
+    until the application says what is wrong (Diverged). `find` says how much of the target is a copy.
     """
     if row.stopped is not None:
         return Halt(row.stopped, row.offset, row.message)
@@ -103,7 +113,10 @@ def judge(row: MirroredTopic, source: LogsNow, target: LogsNow) -> Position | Ha
             "records are gone that were not copied"
         )
         return Halt(StopReason.SOURCE_GAP, applied, message)
-    return None if copy.high_watermark > ends.high_watermark else Position(applied, ends.high_watermark)
+    written = find(row, copy.high_watermark)
+    if copy.high_watermark > ends.high_watermark and not written.doubt:
+        return None
+    return Position(written.applied, ends.high_watermark, written.doubt)
 
 
 def _missing(row: MirroredTopic, source: LogsNow, target: LogsNow) -> Halt | None:

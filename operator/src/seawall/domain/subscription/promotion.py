@@ -22,10 +22,11 @@ from seawall.api.v1alpha1.subscription_status import (
     Producer,
     PromotedTopic,
     PromotionStatus,
+    StopReason,
     SubscriptionState,
 )
 from seawall.domain.conditions import Outlook, Verdict
-from seawall.domain.kafka_log import LogOffsets, Nulls, ProducerId, ProducerState
+from seawall.domain.kafka_log import Nulls, ProducerId, ProducerState
 from seawall.domain.ledger.observation import Observation
 from seawall.domain.spark_job.actions import ReleaseHold, RemoveApplication
 from seawall.domain.spark_job.selection import Topics
@@ -104,7 +105,7 @@ def _promote(case: Case, promotion: PromotionStatus) -> SubscriptionDecision:
 def _plan(case: Case, promotion: PromotionStatus, target: LogsNow) -> SubscriptionDecision:
     """Records where each copy ends, and where it must."""
     names, needs = _copied(case), case.observed.needs
-    ends = {name: found for name in names if (found := target.ends(name)) is not None and target.topic_id(name)}
+    ends = {name: end for name in names if (end := _end_of_copy(case, name, target)) is not None}
     if len(ends) < len(names) or needs is None:
         message = f"it is not known where {listed([name for name in names if name not in ends] or names)} ends"
         return case.stays(case.goes_on(Reason.TARGET_UNREACHABLE, message))
@@ -120,9 +121,23 @@ def _plan(case: Case, promotion: PromotionStatus, target: LogsNow) -> Subscripti
     return case.becomes(verdict, promotion=promotion.model_copy(update=update))
 
 
-def _topic(case: Case, name: str, ends: LogOffsets, flushed: Flushed) -> PromotedTopic:
+def _end_of_copy(case: Case, name: str, target: LogsNow) -> int | None:
+    """Up to where a topic is a copy; None: that is not known.
+
+    What somebody else wrote does not count, nor what came after it. Of a producer that is forgotten nobody knows: then
+    all that is there counts.
+    """
+    row, ends, state = case.rows[name], target.ends(name), case.observed.producers.get(name)
+    if ends is None or target.topic_id(name) is None or not isinstance(state, ProducerState):
+        return None
+    ours = ends.high_watermark if state.epoch is None else case.find_written(row, ends.high_watermark).applied
+    good = row.offset if row.stopped is StopReason.DIVERGED and row.offset is not None else ours
+    return min(ends.high_watermark, ours, good)
+
+
+def _topic(case: Case, name: str, end: int, flushed: Flushed) -> PromotedTopic:
     needs = (case.observed.needs or {}).get(name)
-    end, source_end = ends.high_watermark, _source_end(case, name)
+    source_end = _source_end(case, name)
     known = max(end, source_end or 0, 0 if needs is None else needs.end)
     is_all = source_end is not None or (needs is not None and needs.is_observed and needs.unknown is None)
     behind = (region for region, at in flushed.get(name, {}).items() if end < known and at + 1 < known)
@@ -198,6 +213,21 @@ def _standing(case: Case, row: PromotedTopic, target: LogsNow) -> _Standing | No
     if not isinstance(state, ProducerState) or ends is None or topic_id is None:
         return None
     return _Standing(row, topic_id, ends.high_watermark, state)
+
+
+def is_planned(case: Case) -> bool:
+    """Whether it is recorded where the copies end, and must end."""
+    return case.status.promotion is not None and bool(case.status.promotion.topics)
+
+
+def asked(case: Case) -> list[str]:
+    """The topics of which it matters what the target remembers of the producer."""
+    status = case.status.promotion
+    if status is None:
+        return case.unsure
+    if status.time is not None:
+        return []
+    return [row.name for row in status.topics] or _copied(case)
 
 
 def _copied(case: Case) -> list[str]:

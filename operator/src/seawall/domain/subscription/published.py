@@ -27,6 +27,7 @@ from seawall.domain.conditions import (
 from seawall.domain.decision import Published
 from seawall.domain.spark_job.allowed import User, kafka_user
 from seawall.domain.step import Event, EventType
+from seawall.domain.subscription.brokers import TargetReason, compare
 from seawall.domain.subscription.case import Case, is_at_risk
 from seawall.domain.subscription.logs import Halt, LogsNow, Position
 from seawall.domain.times import SUBSCRIPTION_MEASURES
@@ -51,7 +52,7 @@ def lag_of(case: Case) -> Lag | None:
 
 
 def _worst(case: Case) -> tuple[LaggingTopic, ...]:
-    """Those that are stopped, then those that lack the most."""
+    """Those that are stopped, those of which it is not certain how far they are, then those that lack the most."""
     stopped = [
         LaggingTopic(
             topic=name,
@@ -63,11 +64,11 @@ def _worst(case: Case) -> tuple[LaggingTopic, ...]:
         for name, each in case.standings.items()
         if isinstance(each, Halt)
     ]
-    behind = [(each.behind, name, each) for name, each in case.standings.items() if isinstance(each, Position)]
+    behind = [(name, each) for name, each in case.standings.items() if isinstance(each, Position)]
     rows = [
-        LaggingTopic(topic=name, applied=each.applied, source_end=each.source_end)
-        for lacking, name, each in sorted(behind, key=lambda found: (-found[0], found[1]))
-        if lacking
+        LaggingTopic(topic=name, applied=each.applied, source_end=each.source_end, message=each.doubt[:1024])
+        for name, each in sorted(behind, key=lambda found: (not found[1].doubt, -found[1].behind, found[0]))
+        if each.behind or each.doubt
     ]
     return tuple((stopped + rows)[:MAX_WORST])
 
@@ -90,7 +91,12 @@ def published(
         **measured,
         "state": state,
         "observed_generation": case.obj.metadata.generation,
-        "conditions": (*build.kstatus(verdict), *_conditions(case, build, verdict, hold), *_user(case, build)),
+        "conditions": (
+            *build.kstatus(verdict),
+            *_conditions(case, build, verdict, hold),
+            *_target_safe(case, build),
+            *_user(case, build),
+        ),
     }
     found = status.model_copy(update=update)
     return Published(found, _events(case.obj, found))
@@ -153,6 +159,16 @@ def _budget(hold: WALHold | None) -> tuple[str, str]:
     return reason, f"WALHold {hold.metadata.name}: {'' if condition is None else condition.message}"
 
 
+def _target_safe(case: Case, build: ConditionBuilder) -> tuple[Condition, ...]:
+    """Whether late writers are kept out; as it was, until somebody asks."""
+    before = find_condition(case.status.conditions, ConditionType.TARGET_SAFE)
+    if case.observed.brokers is None:
+        return () if before is None else (before,)
+    reason, sentence = compare(case.observed.brokers)
+    status = "Unknown" if reason is TargetReason.UNKNOWN else as_status(reason is TargetReason.SAFE)
+    return (build(ConditionType.TARGET_SAFE, status, reason, sentence),)
+
+
 def _user(case: Case, build: ConditionBuilder) -> tuple[Condition, ...]:
     """As whom the job reads the source. None where Kafka asks nobody who they are."""
     user = kafka_user(case.cluster, case.kafka, case.declared, "subscription")
@@ -164,11 +180,12 @@ def _user(case: Case, build: ConditionBuilder) -> tuple[Condition, ...]:
 def _events(obj: WALSubscription, status: WALSubscriptionStatus) -> tuple[Event, ...]:
     before, after = obj.status.conditions, status.conditions
     budget = loss_event(before, after, ConditionType.WITHIN_BUDGET, "within the budget again")
+    safe = loss_event(before, after, ConditionType.TARGET_SAFE, "late writers are kept out again")
     user = loss_event(before, after, ConditionType.OWN_KAFKA_USER, "its own user again")
     return (
         *_stops(obj.status, status),
         *transition_events(before, after),
-        *(event for event in (budget, user) if event is not None),
+        *(event for event in (budget, safe, user) if event is not None),
     )
 
 

@@ -15,6 +15,10 @@ class Reason(StrEnum):
     LAGGING = "Lagging"
     """Reconciling. Records are copied, and the target has been behind for a minute or longer, or half of
     `lagBudget.maxBytes` is used up. Give it more executors, or find out what is slow."""
+    IN_DOUBT = "CopyInDoubt"
+    """Reconciling. The target ends further than this subscription is known to have copied: somebody else writes there,
+    the target has forgotten the producer, or it does not let Seawall's user read. The source keeps what is not certain;
+    the message names the topics. A forgotten producer is known again with the next record."""
     TOPICS_STOPPED = "TopicsStopped"
     """Stalled. Some topics are not copied any more; the message names the first, `status.worst` says why and where. All
     others go on."""
@@ -48,6 +52,9 @@ class Reason(StrEnum):
     TARGET_ACCESS = "TargetAccess"
     """Stalled. The target lets nobody in: a Secret is missing or wrong, or TLS fails; the message says which. Mend it;
     it is read again by itself."""
+    TARGET_UNSAFE = "TargetUnsafe"
+    """Stalled. Brokers of the target forget producers before they close idle connections; the message says which.
+    Nothing is begun: make `producer.id.expiration.ms` longer."""
     TOO_FEW_BROKERS = "TooFewBrokers"
     """Reconciling. The target has fewer brokers online than `sink.mirror.replicationFactor`: start them."""
     NOTHING_SELECTED = "NothingSelected"

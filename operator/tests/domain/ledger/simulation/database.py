@@ -10,9 +10,9 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
 from seawall.domain.dataplane.metadata import LeaderState, MetadataSnapshot, RegionKey, Route, TopicMarker
+from seawall.domain.dataplane.region_reports import EPOCH
 from seawall.domain.dataplane.reports import DatanodeReport, InnerReport, RegionReport, RegionRole
 from seawall.domain.ledger.mode import Mode
-from seawall.domain.ledger.regions import EPOCH
 from tests.domain.ledger.simulation.log import Log
 
 KEPT_REPORTS = 3

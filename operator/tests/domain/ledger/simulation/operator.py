@@ -13,7 +13,8 @@ from datetime import UTC, datetime, timedelta
 import numpy as np
 
 from seawall.domain.dataplane.metadata import StoreHead
-from seawall.domain.dataplane.reports import DatanodeReport, newest_reports, region_reports
+from seawall.domain.dataplane.region_reports import region_reports
+from seawall.domain.dataplane.reports import DatanodeReport, newest_reports
 from seawall.domain.ledger.assess import Assessment, assess
 from seawall.domain.ledger.bounds import Verified
 from seawall.domain.ledger.declarations import DeadRegions, Unused

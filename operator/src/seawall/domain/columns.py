@@ -20,6 +20,14 @@ Mask = npt.NDArray[np.bool_]
 MAX_OFFSET = 2**63 - 1
 
 
+_ZERO, _FALSE, _TRUE = np.int64(0), np.bool_(False), np.bool_(True)
+
+
+def everywhere(rows: int) -> Mask:
+    """A mask that is set in every row, and takes no memory: it cannot be written to."""
+    return np.broadcast_to(_TRUE, rows)
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Ids:
     """A column of numbers, each known or not."""
@@ -47,12 +55,12 @@ class Ids:
     @classmethod
     def of_known(cls, numbers: Numbers) -> Ids:
         """A column in which every row is known."""
-        return cls(numbers, np.ones(len(numbers), np.bool_))
+        return cls(numbers, everywhere(len(numbers)))
 
     @classmethod
     def unknown(cls, rows: int) -> Ids:
         """A column in which no row is known."""
-        return cls(np.zeros(rows, np.int64), np.zeros(rows, np.bool_))
+        return cls(np.broadcast_to(_ZERO, rows), np.broadcast_to(_FALSE, rows))
 
     def __len__(self) -> int:
         return len(self.numbers)
@@ -105,6 +113,39 @@ class Ids:
         return self.least_by(groups, count).only(~any_by(~self.known, groups, count))
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class Words:
+    """A column of u64 as the database writes them, each there or not; ids of regions and entries, epochs, bytes."""
+
+    numbers: RegionIds
+    known: Mask
+
+    @classmethod
+    def of(cls, values: Sequence[int | None]) -> Words:
+        """A column of these; what no u64 can be is not there."""
+        fits = [value is not None and 0 <= value < 2**64 for value in values]
+        numbers = ((value or 0) if fit else 0 for value, fit in zip(values, fits, strict=True))
+        return cls(np.fromiter(numbers, np.uint64, count=len(fits)), np.array(fits, np.bool_))
+
+    def at(self, row: int | np.int64) -> int | None:
+        """One row."""
+        return int(self.numbers[row]) if self.known[row] else None
+
+    def take(self, rows: Any) -> Words:
+        """These rows, in this order; a row may be taken many times."""
+        return Words(self.numbers[rows], self.known[rows])
+
+    def ids(self) -> Ids:
+        """As offsets: what none can be (beyond i64) is unknown."""
+        return ids_of(self.numbers, self.known)
+
+
+def ids_of(numbers: RegionIds, known: Mask) -> Ids:
+    """Words as offsets: what none can be (beyond i64) is unknown."""
+    fits = known & (numbers <= np.uint64(MAX_OFFSET))
+    return Ids(numbers.view(np.int64), fits)
+
+
 def greatest(*columns: Ids) -> Ids:
     """Row by row the greatest of those that are known."""
     return _combined(columns, np.maximum)
@@ -122,7 +163,11 @@ def least_of_all(*columns: Ids) -> Ids:
 
 
 def choose(mask: Mask, yes: Ids, no: Ids) -> Ids:
-    """Row by row `yes` where the mask is set, else `no`."""
+    """Row by row `yes` where the mask is set, else `no`; one of them as it is, if it is chosen everywhere."""
+    if mask.all():
+        return yes
+    if not mask.any():
+        return no
     return Ids(np.where(mask, yes.numbers, no.numbers), np.where(mask, yes.known, no.known))
 
 
@@ -149,8 +194,19 @@ def rows_of(sorted_keys: RegionIds, wanted: RegionIds) -> Ids:
     """For each of `wanted` its row in `sorted_keys`; unknown where it is not there."""
     if not len(sorted_keys):
         return Ids.unknown(len(wanted))
+    if np.array_equal(sorted_keys, wanted):  # as from one look to the next: a search takes a hundred times as long
+        return Ids.of_known(np.arange(len(wanted), dtype=np.int64))
     rows = np.minimum(np.searchsorted(sorted_keys, wanted), len(sorted_keys) - 1)
     return Ids(rows.astype(np.int64), sorted_keys[rows] == wanted)
+
+
+def found_at(column: Ids, at: Ids) -> Ids:
+    """The rows that `at` knows, in its order; unknown for the others. All rows in their order are not copied."""
+    if not len(column):
+        return Ids.unknown(len(at))
+    if len(column) == len(at) and at.known.all() and np.array_equal(at.numbers, np.arange(len(at))):
+        return column
+    return column.take(at.numbers).only(at.known)
 
 
 def _combined(columns: Sequence[Ids], pick: Any) -> Ids:

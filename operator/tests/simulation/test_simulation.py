@@ -1,0 +1,55 @@
+"""Days of some seeds: no invariant is broken, all comes to rest, and a seed is one run, whoever lives it."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.simulation.minimize import minimize, story
+from tests.simulation.run import simulate
+
+pytestmark = pytest.mark.usefixtures("quiet")
+
+SEEDS = range(1, 21)
+OPERATOR = Path(__file__).parents[2]
+DIGEST = "import sys; from tests.simulation.run import simulate; print(simulate(int(sys.argv[1])).digest)"
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_a_day_breaks_no_invariant_and_comes_to_rest(seed: int) -> None:
+    found = simulate(seed)
+    if found.violation is not None:
+        pytest.fail(story(minimize(found)))
+    assert found.counts["rows"] > 1_000, "the database wrote next to nothing"
+    assert found.counts["changes"] > 50, "the operator did next to nothing"
+
+
+def test_a_seed_is_one_run_in_another_process_with_another_order_of_sets() -> None:
+    env = {**os.environ, "PYTHONHASHSEED": "7", "PYTHONPATH": str(OPERATOR)}
+    asked = [sys.executable, "-W", "ignore", "-c", DIGEST, "2"]
+    there = subprocess.run(asked, env=env, cwd=OPERATOR, capture_output=True, text=True, check=True, timeout=300)  # noqa: S603 - ours
+    assert there.stdout.strip() == simulate(2).digest == simulate(2).digest
+    assert simulate(5).digest != simulate(2).digest
+
+
+@pytest.mark.parametrize("bug", QUICK, ids=lambda bug: bug.__name__)
+def test_a_planted_bug_is_found(bug: Bug) -> None:
+    assert find(bug, range(1, 6)) is not None
+
+
+def test_a_seed_that_fails_is_told_with_as_little_as_is_needed() -> None:
+    with pytest.MonkeyPatch.context() as patch:
+        newest_region_counts(patch)
+        found = simulate(1)
+        least = minimize(found)
+    assert found.violation is not None
+    assert least.violation is not None
+    assert least.violation.startswith("I1: ")
+    assert len(least.plan.happenings) < len(found.plan.happenings)
+    told = story(least)
+    assert told.startswith("seed 1, mode ")
+    assert f"({len(found.plan.happenings) - len(least.plan.happenings)} left out)" in told
