@@ -16,7 +16,7 @@ GOLDEN_TESTS := $(addprefix operator/tests/,kernel/test_transcripts.py kernel/te
 INSTANCE_ENV = eval "$$($(PLATFORM)/cluster env)"
 CACHE := $(or $(SEAWALL_CACHE),$(or $(XDG_CACHE_HOME),$(HOME)/.cache)/seawall)
 
-.PHONY: help demo test test-unit golden test-integration e2e e2e-soak simulate check collect format crds proto lock images spark spark-images tools cluster cluster-down bench bench-report
+.PHONY: help demo test test-unit golden test-integration e2e e2e-soak simulate check collect format crds proto lock images spark spark-images tools cluster cluster-down bench bench-report dist
 
 help: ## Explain the targets
 	@grep -hE '^[a-z0-9-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 20
@@ -93,6 +93,9 @@ images: cluster ## Build the images of the operator, the reference database and 
 	@e2e/checker/image.sh
 	@$(PLATFORM)/s3/image.sh
 
+dist: .venv/.stamp ## Build what people install into DIST=dist: the command as wheel, zipapps and archives, and the manifest for krew
+	operator/dist.sh $(or $(DIST),dist)
+
 spark: cluster ## Install the Spark Operator into the cluster, and load the images of the Spark applications
 	@$(PLATFORM)/spark/deploy.sh
 	@spark-apps/image.sh replay-verification
@@ -113,6 +116,7 @@ tools: ## Build or find the binaries of the cluster and of the Spark Operator, a
 	@$(PLATFORM)/spark/operator.sh >/dev/null
 	@$(PLATFORM)/store.sh >/dev/null
 	@$(PLATFORM)/promtool.sh >/dev/null
+	@$(PLATFORM)/krew.sh >/dev/null
 	@$(PLATFORM)/postgresql.sh >/dev/null
 	@$(PLATFORM)/mysql.sh >/dev/null
 	@$(PLATFORM)/strimzi/crds.sh >/dev/null

@@ -13,7 +13,8 @@ fi
 compile() { "$uv" pip compile --quiet --universal --generate-hashes --no-emit-index-url --no-header --no-annotate --python-version 3.11 "$@"; }
 compile requirements/uv.in -o "$folder/uv.lock"
 compile requirements/build.in -o "$folder/build.lock"
-compile operator/pyproject.toml -o "$folder/operator.lock"
+compile operator/pyproject.toml --extra operator -o "$folder/operator.lock"
+compile operator/pyproject.toml -c "$folder/operator.lock" -o "$folder/cli.lock"
 compile e2e/refdb/pyproject.toml -c requirements/operator.lock --no-emit-package walrecord -o "$folder/refdb.lock"
 compile e2e/checker/pyproject.toml -c requirements/refdb.lock -o "$folder/checker.lock"
 compile spark-apps/replay-verification/pyproject.toml -c requirements/refdb.lock --no-emit-package walrecord --no-emit-package sparkjob -o "$folder/verification.lock"
@@ -21,7 +22,7 @@ compile spark-apps/replay-verification/pyproject.toml -c requirements/refdb.lock
 mapfile -t below < <(sed -n 's/^\([a-z0-9-]*\)==.*/--no-emit-package=\1/p' "$folder/verification.lock")
 compile spark-apps/wal-backup/pyproject.toml spark-apps/wal-subscription/pyproject.toml -c "$folder/verification.lock" -c requirements/operator.lock "${below[@]}" \
   --no-emit-package walrecord --no-emit-package sparkjob -o "$folder/wire.lock"
-compile requirements/dev.in operator/pyproject.toml spark-apps/walrecord/pyproject.toml spark-apps/sparkjob/pyproject.toml \
+compile requirements/dev.in operator/pyproject.toml --extra operator spark-apps/walrecord/pyproject.toml spark-apps/sparkjob/pyproject.toml \
   spark-apps/replay-verification/pyproject.toml spark-apps/wal-backup/pyproject.toml spark-apps/wal-subscription/pyproject.toml e2e/refdb/pyproject.toml \
   e2e/checker/pyproject.toml \
   -c requirements/operator.lock -c requirements/refdb.lock -c requirements/verification.lock --no-emit-package walrecord --no-emit-package sparkjob \

@@ -26,7 +26,9 @@ class FakeApi:
 
     def get(self, path: str) -> dict[str, Any] | None:
         if path == BASE:
-            return {"items": [{"metadata": {"name": f"b{at}"}, "status": s} for at, s in enumerate(self.statuses)]}
+            spec = {"clusterRef": {"name": "wal"}}
+            found = enumerate(self.statuses)
+            return {"items": [{"metadata": {"name": f"b{at}"}, "spec": spec, "status": each} for at, each in found]}
         assert path == f"{BASE}/before"
         status = self.statuses.pop(0)
         if status is None:

@@ -121,8 +121,7 @@ max_batch_bytes = "1MB"
 # Written by Seawall: edit the WALCluster instead.
 # Set GREPTIMEDB_DATANODE__WAL__SASL__USERNAME from Secret user, key username.
 # Set GREPTIMEDB_DATANODE__WAL__SASL__PASSWORD from Secret user, key secret-key.
-# Mount Secret ca at /etc/greptimedb/wal-tls.
-# Mount Secret client at /etc/greptimedb/wal-tls.
+# Mount Secrets ca and client at /etc/greptimedb/wal-tls, as one projected volume.
 
 [wal]
 provider = "kafka"
@@ -163,3 +162,12 @@ def test_a_batch_never_exceeds_what_the_topics_accept(message: str, batch: str |
 )
 def test_sizes_are_exact(size: int, text: str) -> None:
     assert readable_size(size) == text
+
+
+def test_no_path_is_mounted_twice() -> None:
+    """A pod that mounts two volumes at one path is refused."""
+    both = {"caSecretRef": {"name": "wal-tls"}, "clientCertSecretRef": {"name": "wal-tls"}}
+    for tls in (both, SECURE["tls"], {"caSecretRef": {"name": "ca"}}):
+        text = render_wal_config(wal_spec({**SECURE, "tls": tls}))["datanode.toml"]
+        assert text.count("# Mount Secret") == 1
+        assert all(ref["name"] in text for ref in tls.values())

@@ -35,6 +35,7 @@ class FakeMeters:
     backup_policies: dict[Key, tuple[datetime | None, timedelta | None, int | None]] = field(default_factory=dict)
     drills: dict[Key, tuple[datetime | None, timedelta | None, bool | None]] = field(default_factory=dict)
     verified: dict[Key, datetime] = field(default_factory=dict)
+    verification_periods: dict[Key, timedelta | None] = field(default_factory=dict)
     policies: dict[Key, tuple[datetime | None, timedelta | None]] = field(default_factory=dict)
     subscriptions: dict[Key, tuple[WALSubscriptionStatus, int | None]] = field(default_factory=dict)
 
@@ -101,6 +102,10 @@ class FakeMeters:
     def measure_verified(self, cluster: Key, ended: datetime) -> None:
         """Keeps the newest."""
         self.verified[cluster] = max(ended, self.verified.get(cluster, ended))
+
+    def measure_verification_period(self, cluster: Key, period: timedelta | None) -> None:
+        """Keeps the newest."""
+        self.verification_periods[cluster] = period
 
     def count_backup(self, cluster: Key, status: WALBackupStatus) -> None:  # noqa: ARG002 - the port's
         """Keeps all."""

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import os
+import shutil
+import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+import yaml
 
 from seawall.__main__ import main
 from seawall.api.meta import PAUSED_ANNOTATION, READOPT_ANNOTATION
@@ -107,3 +111,100 @@ def test_a_server_that_does_not_answer_may_have_done_it(type_: Type, tmp_path: P
     code, _, errors = type_("hold", "renew", "audit", "--kubeconfig", str(nobody))
     assert code == Exit.NO_ANSWER
     assert "/namespaces/wals/" in errors, "the context's namespace is the default"
+
+
+def test_lists_are_as_kubectl_has_them(site: Site, type_: Type) -> None:
+    site.declare()
+    site.wait_ready()
+    code, text, errors = type_("status", "-n", site.namespace)
+    assert (code, errors) == (Exit.DONE, "")
+    assert [line.split()[:3] for line in text.splitlines()] == [["NAME", "READY", "REASON"], ["wal", "True", "Ready"]]
+    assert f"\n{site.namespace} " in type_("status", "-A", "-o", "wide")[1]
+    assert type_("status", "-n", site.namespace, "-o", "name")[1] == "walcluster.seawall.dev/wal\n"
+    (found,) = yaml.safe_load(type_("status", "-n", site.namespace, "-o", "yaml")[1])["items"]
+    assert found["metadata"]["uid"] == site.read()["metadata"]["uid"]
+    assert type_("status", "wal", "-A")[2] == "error: a WALCluster has one namespace: -n, or no name\n"
+
+
+def test_who_may_not_is_told_so_in_a_sentence(site: Site, type_: Type) -> None:
+    site.declare()
+    site.kube.server.kubectl("create", "serviceaccount", "nobody", "-n", site.namespace)
+    nobody = ("--kubeconfig", str(site.kube.server.kubeconfig_of(site.namespace, "nobody")))
+    here = ("-n", site.namespace)
+    for words in (("status", "wal"), ("status", "-A"), ("pause", "wal", "--yes"), ("ledger", "wal"), ("hold", "list")):
+        code, text, errors = type_(*words, *here, *nobody)
+        assert (code, text) == (Exit.REFUSED, ""), words
+        assert errors.startswith("error: ")
+        assert "is forbidden" in errors
+        assert len(errors.splitlines()) == 1, errors
+
+
+def test_another_lease_and_an_operator_that_is_away_are_told_apart(site: Site, type_: Type) -> None:
+    site.declare()
+    here = ("-n", site.namespace, "--operator", f"{site.namespace}/other")
+    assert type_("ledger", "wal", *here)[::2] == (
+        Exit.REFUSED,
+        f"error: no Seawall operator leads by the Lease {site.namespace}/other: name it with --operator\n",
+    )
+    site.kube.create(
+        f"/apis/coordination.k8s.io/v1/namespaces/{site.namespace}/leases",
+        {"metadata": {"name": "other"}, "spec": {"holderIdentity": "gone", "renewTime": "2026-01-01T00:00:00.000000Z"}},
+    )
+    code, text, errors = type_("ledger", "wal", *here)
+    assert (code, text) == (Exit.NO_ANSWER, "")
+    assert errors.startswith("error: no operator leads: gone renewed its Lease ")
+
+
+def test_a_fault_of_the_command_is_a_sentence_too(type_: Type, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(*_: object) -> Iterator[str]:
+        raise KeyError("nothing")
+
+    monkeypatch.setattr("seawall.cli.status.answers", fail)
+    assert type_("status", "wal") == (
+        Exit.FAULT, "", "error: a fault of seawall itself, please report it (KeyError: 'nothing')\n"
+    )  # fmt: skip
+    monkeypatch.setenv("SEAWALL_TRACEBACK", "1")
+    with pytest.raises(KeyError):
+        type_("status", "wal")
+
+
+@pytest.mark.parametrize(
+    ("typed", "expected"),
+    [
+        ("seawall sta", {"status"}),
+        ("seawall status -n {namespace} ", {"wal"}),
+        ("seawall purge -n {namespace} wal -t {prefix}_", {"{prefix}_0", "{prefix}_1"}),
+        ("seawall hold release -n {namespace} ", {"audit"}),
+        ("seawall status --kubeconfig /nowhere ", set()),
+    ],
+)
+def test_tab_completes_names_of_the_cluster(site: Site, tmp_path: Path, typed: str, expected: set[str]) -> None:
+    site.declare()
+    where = OBJECTS.format(site.namespace, "walholds")
+    if site.kube.find(f"{where}/audit") is None:
+        spec = {"clusterRef": {"name": "wal"}, "topics": {"*": "earliest"}}
+        kind = {"apiVersion": "seawall.dev/v1alpha1", "kind": "WALHold"}
+        site.kube.create(where, {**kind, "metadata": {"name": "audit"}, "spec": spec})
+    names = {"namespace": site.namespace, "prefix": site.topic(0).rpartition("_")[0]}
+    line = typed.format(**names)
+    asked = {
+        "_ARGCOMPLETE": "1",
+        "_ARGCOMPLETE_IFS": "\n",
+        "_ARGCOMPLETE_STDOUT_FILENAME": str(tmp_path / "answer"),
+        "_ARGCOMPLETE_SUPPRESS_SPACE": "1",
+        "COMP_LINE": line,
+        "COMP_POINT": str(len(line)),
+        "KUBECONFIG": str(site.kube.server.kubeconfig),
+    }
+    subprocess.run([sys.executable, "-m", "seawall"], env={**os.environ, **asked}, check=True, timeout=60)
+    found = {word.strip() for word in (tmp_path / "answer").read_text().split("\n")}
+    assert {word for word in found if word and not word.startswith("-")} == {each.format(**names) for each in expected}
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_shells_get_a_script(shell: str, type_: Type) -> None:
+    code, text, errors = type_("completion", shell)
+    assert (code, errors) == (Exit.DONE, "")
+    if shutil.which(shell):
+        subprocess.run([shell, "-n"], input=text, text=True, check=True, timeout=60)  # noqa: S603 - ours
+    assert "kubectl-seawall" in text

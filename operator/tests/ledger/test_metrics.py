@@ -272,5 +272,10 @@ def test_verifications_are_counted_by_outcome_and_the_newest_that_completed_is_t
     metrics.wal.clear()
     assert metrics.value("seawall_last_verified_timestamp_seconds") is None
     metrics.wal.measure_verified(WAL, NOON)
+    metrics.wal.measure_verification_period(WAL, timedelta(days=7))
+    assert metrics.value("seawall_verification_period_seconds") == timedelta(days=7).total_seconds()
     metrics.wal.forget_ledger(WAL)
-    assert metrics.series("seawall_last_verified_timestamp_seconds") == 0
+    for name in ("seawall_last_verified_timestamp_seconds", "seawall_verification_period_seconds"):
+        assert metrics.series(name) == 0
+    metrics.wal.measure_verification_period(WAL, None)
+    assert metrics.series("seawall_verification_period_seconds") == 0

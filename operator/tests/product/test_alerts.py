@@ -148,6 +148,19 @@ STORIES: Mapping[str, Story] = {
     "SeawallHoldAtRisk": level('seawall_holds{state="AtRisk"}', "1", "0", 2, 0),
     "SeawallHoldLost": count("seawall_holds_lost_total"),
 }
+BY_SCHEDULE = Story(
+    {
+        "seawall_last_verified_timestamp_seconds": f"0+0x{2 * DAY + 40}",
+        "seawall_verification_period_seconds": f"600+0x{2 * DAY + 40}",
+    },
+    {
+        "seawall_last_verified_timestamp_seconds": f"0+0x{2 * DAY + 40}",
+        "seawall_verification_period_seconds": f"604800+0x{2 * DAY + 40}",
+    },
+    2 * DAY + 40,
+    59,
+)
+"""SeawallNotVerifiedLately of WALClusters with a schedule: late within the hour, and not late after two days."""
 EVERYWHERE = {"seawall_leader", "seawall_clocks_agree"}
 """Of the operator's own namespace, and of no object."""
 
@@ -203,6 +216,12 @@ def test_each_alert_fires_when_it_should_and_not_before_and_not_when_all_is_well
     assert rules.keys() == STORIES.keys()
     wrong = {alert: said for alert, rule in rules.items() if (said := judge(rule, STORIES[alert], tmp_path))}
     assert not wrong, "\n".join(f"{alert}: {said}" for alert, said in wrong.items())
+
+
+def test_a_verification_is_late_by_its_own_schedule(rules: Mapping[str, dict[str, Any]], tmp_path: Path) -> None:
+    rule = rules["SeawallNotVerifiedLately"]
+    assert not judge(rule, BY_SCHEDULE, tmp_path)
+    assert judge({**rule, "expr": rule["expr"].replace("unless on", "and on")}, BY_SCHEDULE, tmp_path)
 
 
 @pytest.mark.parametrize(

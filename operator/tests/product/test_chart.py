@@ -351,6 +351,22 @@ def test_the_default_rights_are_namespaced_and_few(render: Render) -> None:
     }
 
 
+def test_the_rights_of_the_readme_are_those_of_the_role(render: Render) -> None:
+    rows = re.findall(r"^\|[^|]*\| (`[^|]+) \| ([a-z, ]+) \|", (CHART / "README.md").read_text(), re.MULTILINE)
+    told: dict[str, list[str]] = {}
+    for resources, verbs in rows:
+        for resource in re.findall(r"`([\w/]+)`", resources):
+            told.setdefault(resource, verbs.split(", "))  # further rows are of what is asked for
+    (role,) = (obj for obj in of_kind(render(), "Role") if obj["metadata"]["name"] == "seawall-ops")
+    given = {
+        resource: verbs
+        for resource, (verbs, _) in rights(role).items()
+        if "/status." not in resource and resource != "namespaces"  # told in words
+    }
+    assert {resource.partition(".")[0] for resource in given} <= told.keys()
+    assert {resource: told[resource.partition(".")[0]] for resource in given} == given
+
+
 @pytest.mark.parametrize("cluster", [False, True])
 @pytest.mark.parametrize("secrets", [{}, {"names": ["kafka-ca"]}, {"all": True}], ids=["none", "named", "all"])
 def test_no_right_is_a_wildcard_or_writes_secrets(render: Render, secrets: Values, *, cluster: bool) -> None:

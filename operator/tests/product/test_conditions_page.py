@@ -247,3 +247,34 @@ def test_every_state_is_in_use() -> None:
         getattr(importlib.import_module(path.rpartition(".")[0]), path.rpartition(".")[2]) for path in sets_of_reasons()
     ]
     assert set().union(*states_of(tuple(sets)).values()) == set(STATES)
+
+
+REASONS_OF = re.compile(r"\[[^\]]*\breasons?\b[^\]]*\]\(([^)\s]+)\)|\[[^\]]+\]\(([^)\s]+)\)\)? for (?:its|the) reasons")
+"""A link that leads to reasons by its own words, or by those behind it."""
+
+
+def sections_with_reasons() -> set[str]:
+    """The anchors of the page below which a table of reasons stands."""
+    found, heading = set(), ""
+    for line in PAGE.read_text().splitlines():
+        if line.startswith("#"):
+            heading = re.sub(r"[^\w\- ]", "", line.lstrip("# ").lower()).replace(" ", "-")
+        elif BEGIN.match(f"{line}\n"):
+            found.add(heading)
+    return found
+
+
+def test_a_link_to_reasons_leads_to_their_table() -> None:
+    """Found by a reader: a page sent him for reasons to one that sent him back."""
+    tables, wrong, links = sections_with_reasons(), [], 0
+    for page in [*PAGE.parent.rglob("*.md"), *ROOT.glob("*.md"), *(ROOT / "charts").rglob("*.md")]:
+        for either in REASONS_OF.findall(FENCE.sub("", page.read_text())):
+            path, _, heading = "".join(either).partition("#")
+            links += 1
+            if (path and (page.parent / path).resolve() != PAGE) or (heading and heading not in tables):
+                wrong.append((page.name, path, heading))
+    assert not wrong
+    assert links >= LEAST_LINKS
+
+
+LEAST_LINKS = 6

@@ -7,8 +7,8 @@ from collections.abc import Callable
 import pytest
 
 from seawall.domain.clocks import ServerTime, TrustedTime
+from seawall.domain.columns import Ids, Numbers
 from seawall.domain.ledger import offsets
-from seawall.domain.ledger.columns import Ids, Numbers
 from tests.adversary.test_adversary_mutants import grants_what_is_gone, no_holds, no_reread
 from tests.reassignment.test_reassignment_mutants import (
     batch_too_large,

@@ -19,6 +19,7 @@ from seawall.domain.verification.schedule import CreateVerification, decide, sli
 from seawall.domain.verification.schedule import Observed as Snapshot
 from seawall.reconciler import Outcome, Reconciler
 from tests.fakes.kube import FakeKube
+from tests.fakes.meters import FakeMeters
 from tests.support.clock import START, Time
 from tests.support.deaths import die_at_every_call
 from tests.worlds.purge_world import CLUSTER, NAMESPACE, WAL, Guard
@@ -34,6 +35,7 @@ class World:
         self.time = Time()
         self.kube = FakeKube(self.time.now)
         self.key = Key(NAMESPACE, name)
+        self.meters = FakeMeters()
         self.count = count
         self.newest = ""
         self.declare(**schedule)
@@ -44,7 +46,7 @@ class World:
 
     def process(self, calls: Guard | None = None) -> Reconciler[Any, Any, Any, Any]:
         kube = self.kube if calls is None else calls.guard(self.kube)
-        return Reconciler(VerificationScheduleController(kube, self.time), may_write=lambda: True)
+        return Reconciler(VerificationScheduleController(kube, self.time, self.meters), may_write=lambda: True)
 
     def settle(self, process: Reconciler[Any, Any, Any, Any] | None = None) -> None:
         process = process or self.process()
@@ -243,3 +245,20 @@ def test_a_time_zone_is_kept() -> None:
     assert world.names() == ["wal-2611211800"]
     assert datetime(2026, 11, 21, 18, tzinfo=UTC) - START == timedelta(hours=6)
     assert world.key == WAL
+
+
+@pytest.mark.parametrize(
+    ("schedule", "period"),
+    [
+        ({}, DAY),
+        ({"schedule": "0 3 * * 0"}, 7 * DAY),
+        ({"suspend": True}, None),
+        ({"schedule": None}, None),
+        ({"schedule": "at noon"}, None),
+    ],
+)
+def test_the_time_from_one_verification_to_the_next_is_told(schedule: dict[str, Any], period: timedelta | None) -> None:
+    """An alert is late by the schedule that is declared, not by a number of days for all."""
+    world = World(**schedule)
+    world.settle()
+    assert world.meters.verification_periods == {WAL: period}

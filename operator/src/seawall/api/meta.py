@@ -33,6 +33,9 @@ DEAD_ANNOTATION = f"{GROUP}/dead-regions"
 """On a WALCluster, `<region ids>: <reason>@<expiry>`: a person says that nobody has these regions, nor will have
 (docs/purging.md#regions-that-nobody-has-any-more). What is wrong with it is in the message of `WALIntact`."""
 
+VERSION_ANNOTATION = f"{GROUP}/version"
+"""On the operator's Lease, the version of the operator that leads."""
+
 PAGE_KEY_ANNOTATION = f"{GROUP}/page-key"
 """On the operator's Lease: the key to the pages of the process that leads, for all who may read the Lease."""
 

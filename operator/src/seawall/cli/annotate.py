@@ -15,9 +15,11 @@ from seawall.adapters.kube.objects import path_of
 from seawall.api.meta import APPROVE_ANNOTATION, PAUSED_ANNOTATION, Key
 from seawall.api.v1alpha1.cluster import WAL_CLUSTER
 from seawall.cli.annotation_verbs import VERBS, Verb, value_of
-from seawall.cli.connection import add_connection, add_operator
+from seawall.cli.connection import add_connection, add_operator, add_walcluster
 from seawall.cli.follow import ChangingApi, condition_of
-from seawall.cli.ledger import Get, ask_operator, table
+from seawall.cli.ledger import Get, ask_operator
+from seawall.cli.output import table
+from seawall.cli.session import Session
 from seawall.domain.errors import Conflict, OutsideUnavailable, Refused
 
 TRIES = 5
@@ -38,9 +40,11 @@ Ask = Callable[[str], str]
 """Puts a question to the person; EOFError: there is none."""
 
 
-def add_arguments(parser: argparse.ArgumentParser, verb: Verb) -> None:
+def add_arguments(parser: argparse.ArgumentParser, command: str) -> None:
     """The arguments of one verb."""
-    parser.add_argument("walcluster", help="name of the WALCluster")
+    verb = VERBS[command]
+    parser.description = verb.allows
+    add_walcluster(parser)
     if verb.takes is not None:
         parser.add_argument("named", nargs="*", metavar=verb.takes[0], help=f"one {verb.takes[0]}, or several")
     if verb.annotation not in {APPROVE_ANNOTATION, PAUSED_ANNOTATION}:
@@ -53,6 +57,11 @@ def add_arguments(parser: argparse.ArgumentParser, verb: Verb) -> None:
     parser.add_argument("--yes", action="store_true", help="do not ask")
     add_connection(parser)
     add_operator(parser)
+
+
+def answers(arguments: argparse.Namespace, session: Session) -> Iterator[str]:
+    """What is printed: `annotate`."""
+    yield from annotate(arguments, session.api, session.ask, session.now())
 
 
 def annotate(arguments: argparse.Namespace, api: ChangingApi, ask: Ask, now: datetime) -> Iterator[str]:

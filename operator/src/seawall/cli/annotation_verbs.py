@@ -40,7 +40,6 @@ class Verb:
     """A command that sets one annotation, or takes it away.
 
     Attributes:
-        summary: for the help.
         allows: what follows from it, in a sentence.
         shows: the conditions of the WALCluster that it is about.
         takes: what is named on the command line, if anything, and of which form each must be.
@@ -50,7 +49,6 @@ class Verb:
     """
 
     annotation: str
-    summary: str
     allows: str
     shows: tuple[ConditionType, ...] = (ConditionType.READY,)
     takes: tuple[str, Callable[[str], bool]] | None = None
@@ -67,7 +65,6 @@ def _names_region(line: Line, regions: tuple[str, ...]) -> bool:
 VERBS: Mapping[str, Verb] = {
     "readopt": Verb(
         READOPT_ANNOTATION,
-        "say that logs, or a database, which are not those of before are right",
         "What Seawall remembers of these logs begins anew: records that are gone count as given up.",
         (ConditionType.WAL_INTACT, ConditionType.READY),
         concerns=lambda line, _: READOPT_ANNOTATION in (line["remedy"] or ""),
@@ -75,7 +72,6 @@ VERBS: Mapping[str, Verb] = {
     ),
     "dead-regions": Verb(
         DEAD_ANNOTATION,
-        "say that nobody has these regions any more, nor will have",
         "Purges delete what only these regions kept: their rows that were not flushed are lost.",
         (ConditionType.WAL_INTACT,),
         ("region", is_region_id),
@@ -84,7 +80,6 @@ VERBS: Mapping[str, Verb] = {
     ),
     "purge-unused": Verb(
         UNUSED_ANNOTATION,
-        "say that nobody needs what is in topics without regions",
         "Purges delete all records that these topics have now, as long as no region writes to them.",
         (ConditionType.WAL_INTACT,),
         ("topic", is_glob),
@@ -93,49 +88,41 @@ VERBS: Mapping[str, Verb] = {
     ),
     "override-restart-gate": Verb(
         OVERRIDE_ANNOTATION,
-        "let restarts of datanodes through a shut gate",
         "Datanodes that are due restart although a check says that their WAL may not be replayed.",
         (ConditionType.DATANODES_HEALTHY, ConditionType.WAL_INTACT),
         has_expiry=True,
     ),
     "stop-deletes": Verb(
         STOP_DELETES_ANNOTATION,
-        "delete no records of its topics from now on",
         "No purge deletes records until it is taken away: `seawall stop-deletes … --undo`.",
     ),
     "restart": Verb(
         RESTART_ANNOTATION,
-        "restart all datanodes, one by one, through the gate",
         "Each datanode that runs now is restarted once, as soon as the gate lets it.",
         (ConditionType.DATANODES_HEALTHY,),
     ),
     "rebalance": Verb(
         REBALANCE_ANNOTATION,
-        "make the brokers' loads even by one reassignment",
         "Replicas move between brokers, within the declared throttle.",
         (ConditionType.REPLICATION_HEALTHY,),
     ),
     "approve": Verb(
         APPROVE_ANNOTATION,
-        "let the planned reassignment with this digest begin",
         "The replicas of this plan move, as `seawall plan` shows them.",
         (ConditionType.REPLICATION_HEALTHY,),
         ("digest", str.isalnum),
     ),
     "abort": Verb(
         ABORT_ANNOTATION,
-        "take a reassignment back, and begin none",
         "All partitions get their original replicas back, and none moves until it is taken away.",
         (ConditionType.REPLICATION_HEALTHY,),
     ),
     "pause": Verb(
         PAUSED_ANNOTATION,
-        "write nothing to Kafka or ConfigMaps",
         "The status is still kept, and nothing else is done, until `seawall resume`.",
     ),
     "resume": Verb(
         PAUSED_ANNOTATION,
-        "go on after `seawall pause`",
         "What was due meanwhile is done.",
         removes=True,
     ),

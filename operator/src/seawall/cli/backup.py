@@ -12,13 +12,13 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from seawall.api.meta import GROUP, MAX_SNAPSHOT, SNAPSHOT_ANNOTATION, VERSION, ConditionType
-from seawall.api.v1alpha1.backup import WAL_BACKUP
+from seawall.api.v1alpha1.backup import WAL_BACKUP, is_snapshot_name
 from seawall.api.v1alpha1.backup_template import BackupLevel
 from seawall.api.v1alpha1.spark_job import OVER, JobStage
 from seawall.cli.connection import add_connection
 from seawall.cli.follow import ChangingApi, Status, condition_of, follow, message_of
-from seawall.cli.ledger import table
-from seawall.domain.backup.bracket import is_name
+from seawall.cli.listing import ObjectList
+from seawall.cli.session import Session
 from seawall.domain.errors import Refused
 
 COLUMNS = {
@@ -33,9 +33,10 @@ COLUMNS = {
     "COMPLETED": "completed",
 }
 """Heading → field of a row."""
+WIDE = {"CLUSTER": "cluster", "PARENT": "parent", "MESSAGE": "message"}
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
+def add_arguments(parser: argparse.ArgumentParser, _: str = "") -> None:
     """The arguments of `seawall backup`."""
     verbs = parser.add_subparsers(dest="verb", required=True)
     begin = verbs.add_parser("begin", help="hold the log for a restore point, and wait until the snapshot may be taken")
@@ -43,14 +44,20 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     listed = verbs.add_parser("list", help="the backups of a namespace, and their restore points")
     for verb in (begin, end):
         verb.add_argument("name", help="of the restore point, and of its WALBackup")
-    for verb in (begin, end, listed):
+    for verb in (begin, end):
         add_connection(verb)
+    BACKUPS.add_arguments(listed)
     begin.add_argument("--cluster", required=True, help="name of the WALCluster")
     begin.add_argument("--continues", help="name of a WALBackup whose chain goes on; default: a full backup")
     begin.add_argument("--timeout", default="1h", help="how long the snapshot may take")
     levels = [level.value for level in BackupLevel]
     begin.add_argument("--level", choices=levels, default=BackupLevel.CHECKSUMS.value, help="what is proved of it")
     end.add_argument("--snapshot", required=True, help="what the snapshot is called: whoever restores needs it")
+
+
+def answers(arguments: argparse.Namespace, session: Session) -> Iterator[str]:
+    """What is printed, piece by piece: `backup`."""
+    yield from backup(arguments, session.api, session.pause)
 
 
 def backup(arguments: argparse.Namespace, api: ChangingApi, pause: Callable[[], None]) -> Iterator[str]:
@@ -68,7 +75,7 @@ def backup(arguments: argparse.Namespace, api: ChangingApi, pause: Callable[[], 
         case "end":
             yield from _end(arguments, api, f"{where}/{arguments.name}", pause)
         case _:
-            yield _list(api.get(where) or {})
+            yield from BACKUPS.show(arguments, api.get, pause)
 
 
 def _begin(arguments: argparse.Namespace, api: ChangingApi, where: str, pause: Callable[[], None]) -> Iterator[str]:
@@ -113,7 +120,7 @@ def _record(found: Mapping[str, Any], arguments: argparse.Namespace, api: Changi
     status = found.get("status", {})
     if not _is_bracketed(status):
         raise Refused(f"WALBackup {arguments.name} holds no log for a snapshot now: {message_of(status)}")
-    if not is_name(arguments.snapshot):
+    if not is_snapshot_name(arguments.snapshot):
         raise Refused(f"a snapshot's name has at most {MAX_SNAPSHOT} printable characters of ASCII")
     version = found["metadata"]["resourceVersion"]
     annotations = {SNAPSHOT_ANNOTATION: arguments.snapshot}
@@ -132,11 +139,6 @@ def _may_go_on(status: Status) -> bool:
     return _is_bracketed(status) or _is_over(status)
 
 
-def _list(found: Mapping[str, Any]) -> str:
-    rows = [_row(each) for each in found.get("items", ())]
-    return table(sorted(rows, key=lambda row: row["completed"] or "~"), COLUMNS) if rows else "There are no WALBackups."
-
-
 def _row(backup_: Mapping[str, Any]) -> dict[str, Any]:
     status = backup_.get("status", {})
     point, counts = status.get("restorePoint", {}), status.get("counts", {})
@@ -151,4 +153,10 @@ def _row(backup_: Mapping[str, Any]) -> dict[str, Any]:
         "records": counts.get("records"),
         "stored": counts.get("storedBytes"),
         "completed": status.get("completionTime"),
+        "cluster": backup_["spec"]["clusterRef"]["name"],
+        "parent": backup_["spec"].get("parentRef", {}).get("name"),
+        "message": message_of(status) or None,
     }
+
+
+BACKUPS = ObjectList(WAL_BACKUP, _row, COLUMNS, WIDE, lambda line: line["completed"] or "~")

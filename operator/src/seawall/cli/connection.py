@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import re
 
 from kubernetes import config
 from kubernetes.config.config_exception import ConfigException
@@ -12,6 +13,10 @@ from seawall.adapters.kube.api import KubeApi
 from seawall.domain.errors import Refused
 
 DEFAULT_OPERATOR = "seawall/seawall"
+
+
+_GLOB = re.compile(r"[a-zA-Z0-9._*?-]{1,249}")
+_OPERATOR = re.compile(r"[a-z0-9.-]+/[a-z0-9.-]+")
 
 
 def add_connection(parser: argparse.ArgumentParser) -> None:
@@ -23,7 +28,35 @@ def add_connection(parser: argparse.ArgumentParser) -> None:
 
 def add_operator(parser: argparse.ArgumentParser) -> None:
     """The flag of those that ask the operator, too."""
-    parser.add_argument("--operator", default=DEFAULT_OPERATOR, help="namespace/name of the operator's Lease")
+    parser.add_argument(
+        "--operator", default=DEFAULT_OPERATOR, type=_operator, help="namespace/name of the operator's Lease"
+    )
+
+
+def add_walcluster(parser: argparse.ArgumentParser, *, may_be_all: bool = False) -> None:
+    """The WALCluster that it is about."""
+    text = "name of the WALCluster"
+    if may_be_all:
+        parser.add_argument("walcluster", nargs="?", help=f"{text}; without: all, a line for each")
+    else:
+        parser.add_argument("walcluster", help=text)
+
+
+def add_topics(parser: argparse.ArgumentParser, text: str) -> None:
+    """The flag of those that can be about some topics only: the same globs that a WALPurge takes."""
+    parser.add_argument("-t", "--topic", action="append", default=[], type=_glob, help=text)
+
+
+def _glob(text: str) -> str:
+    if not _GLOB.fullmatch(text):
+        raise argparse.ArgumentTypeError(f"{text!r} is no topic, nor a glob of * and ?")
+    return text
+
+
+def _operator(text: str) -> str:
+    if not _OPERATOR.fullmatch(text):
+        raise argparse.ArgumentTypeError(f"{text!r} is no namespace/name of a Lease, such as {DEFAULT_OPERATOR}")
+    return text
 
 
 def connect(arguments: argparse.Namespace) -> KubeApi:

@@ -16,7 +16,8 @@ from seawall.api.meta import GROUP, VERSION, Key
 from seawall.api.v1alpha1.hold import ALL_TOPICS, EARLIEST, WAL_HOLD, HoldState
 from seawall.cli.connection import add_connection
 from seawall.cli.follow import ChangingApi, Status, follow, message_of
-from seawall.cli.ledger import table
+from seawall.cli.listing import ObjectList
+from seawall.cli.session import Session
 from seawall.domain.errors import Refused
 from seawall.domain.times import CLI_POLL_SECONDS
 
@@ -30,9 +31,10 @@ COLUMNS = {
     "REASON": "reason",
 }
 """Heading → field of a row."""
+WIDE = {"TTL": "ttl", "RENEWED": "renewed", "MESSAGE": "message"}
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
+def add_arguments(parser: argparse.ArgumentParser, _: str = "") -> None:
     """The arguments of `seawall hold`."""
     verbs = parser.add_subparsers(dest="verb", required=True)
     create = verbs.add_parser("create", help="place a hold, and wait until it is granted")
@@ -41,8 +43,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     release = verbs.add_parser("release", help="let it go, and keep the object to be read")
     for verb in (create, renew, release):
         verb.add_argument("walhold", help="name of the WALHold")
-    for verb in (create, listed, renew, release):
+    for verb in (create, renew, release):
         add_connection(verb)
+    HOLDS.add_arguments(listed)
     create.add_argument("--cluster", required=True, help="name of the WALCluster")
     what = create.add_mutually_exclusive_group(required=True)
     what.add_argument("-t", "--topic", action="append", metavar="TOPIC=OFFSET", help="the first offset that is needed")
@@ -52,6 +55,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     create.add_argument("--max-lag-age", help="of the oldest record, beyond which it is given up; default: never")
     create.add_argument("--reason", default="", help="who needs it and why")
     create.add_argument("--timeout", default="60s", help="how long to wait until it is granted; 0s: not at all")
+
+
+def answers(arguments: argparse.Namespace, session: Session) -> Iterator[str]:
+    """What is printed, piece by piece: `hold`."""
+    yield from hold(arguments, session.api, session.pause)
 
 
 def hold(arguments: argparse.Namespace, api: ChangingApi, pause: Callable[[], None]) -> Iterator[str]:
@@ -67,7 +75,7 @@ def hold(arguments: argparse.Namespace, api: ChangingApi, pause: Callable[[], No
         case "create":
             yield from _create(arguments, api, where, pause)
         case "list":
-            yield _list(api.get(where) or {})
+            yield from HOLDS.show(arguments, api.get, pause)
         case "renew":
             now = datetime.now(UTC).isoformat(timespec="seconds").replace("+00:00", "Z")
             _change(arguments, api, {"renewTime": now})
@@ -143,11 +151,6 @@ def _change(arguments: argparse.Namespace, api: ChangingApi, spec: Mapping[str, 
     api.merge(path, {"metadata": {"resourceVersion": found["metadata"]["resourceVersion"]}, "spec": spec})
 
 
-def _list(found: Mapping[str, Any]) -> str:
-    rows = [_row(each) for each in found.get("items", ())]
-    return table(sorted(rows, key=lambda row: str(row["name"])), COLUMNS) if rows else "There are no WALHolds."
-
-
 def _row(found: Mapping[str, Any]) -> dict[str, Any]:
     spec, status = found["spec"], found.get("status", {})
     return {
@@ -158,4 +161,10 @@ def _row(found: Mapping[str, Any]) -> dict[str, Any]:
         "expires": status.get("expireTime"),
         "lag": status.get("lagBytes"),
         "reason": spec.get("reason") or None,
+        "ttl": spec.get("ttl"),
+        "renewed": spec.get("renewTime"),
+        "message": message_of(status) or None,
     }
+
+
+HOLDS = ObjectList(WAL_HOLD, _row, COLUMNS, WIDE, lambda line: str(line["name"]))

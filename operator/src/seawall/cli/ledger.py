@@ -8,15 +8,18 @@ the operator who asks: the key to its pages, which is in the Lease, does.
 from __future__ import annotations
 
 import argparse
-import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from datetime import UTC, datetime
 from typing import Any
 from urllib.parse import urlencode
 
 from seawall.api.meta import PAGE_KEY_ANNOTATION
 from seawall.api.v1alpha1.purge_template import matches_any
-from seawall.cli.connection import add_connection, add_operator
+from seawall.cli.connection import add_connection, add_operator, add_topics, add_walcluster
+from seawall.cli.output import add_output, as_data, table
+from seawall.cli.session import Session
 from seawall.domain.errors import OutsideUnavailable, Refused
+from seawall.domain.times import LEASE_SILENT
 
 HTTP_PORT = 8080
 
@@ -36,16 +39,29 @@ COLUMNS = {
     "REASON": "reason",
 }
 """Heading → field of the operator's answer."""
+WIDE = {
+    "BELOW": "bytes_below",
+    "ABOVE": "bytes_above",
+    "TO PURGE": "bytes_to_purge",
+    "HOLD LAG": "hold_lag_entries",
+    "MESSAGE": "message",
+}
+"""Those that `-o wide` has beside them."""
 _SENTENCES = ("message", "remedy")
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
+def add_arguments(parser: argparse.ArgumentParser, _: str = "") -> None:
     """The arguments of `seawall ledger`."""
-    parser.add_argument("walcluster", help="name of the WALCluster")
+    add_walcluster(parser)
     add_connection(parser)
-    parser.add_argument("-t", "--topic", help="only these topics, a glob; one by its name: with the reason in full")
-    parser.add_argument("-o", "--output", choices=("table", "json"), default="table")
+    add_topics(parser, "only these topics, a glob; one by its name: with the reason in full; may be repeated")
+    add_output(parser)
     add_operator(parser)
+
+
+def answers(arguments: argparse.Namespace, session: Session) -> Iterator[str]:
+    """What is printed: `show_ledger`."""
+    yield show_ledger(arguments, session.api.get)
 
 
 def show_ledger(arguments: argparse.Namespace, get: Get) -> str:
@@ -55,15 +71,19 @@ def show_ledger(arguments: argparse.Namespace, get: Get) -> str:
         Refused: there is no such WALCluster, topic or operator, or the person may not look.
         OutsideUnavailable: the API server or the operator did not answer.
     """
-    page = ask_operator(get, arguments, "ledger")
-    lines: list[dict[str, Any]] = [
-        line for line in page["topics"] if arguments.topic is None or matches_any(line["name"], [arguments.topic])
-    ]
-    if arguments.topic is not None and not lines:
-        raise Refused(f"WALCluster {arguments.walcluster} has no topic {arguments.topic}")
-    if arguments.output == "json":
-        return json.dumps({**page, "topics": lines}, indent=2)
-    text = _explained(lines[0]) if [line["name"] for line in lines] == [arguments.topic] else table(lines, COLUMNS)
+    page, globs = ask_operator(get, arguments, "ledger"), arguments.topic
+    lines: list[dict[str, Any]] = [line for line in page["topics"] if not globs or matches_any(line["name"], globs)]
+    if globs and not lines:
+        raise Refused(f"WALCluster {arguments.walcluster} has no topic {', '.join(globs)}")
+    match arguments.output:
+        case "json" | "yaml":
+            return as_data({**page, "topics": lines}, arguments.output)
+        case "name":
+            return "\n".join(line["name"] for line in lines)
+        case "table" if [line["name"] for line in lines] == globs:
+            text = _explained(lines[0])
+        case _:
+            text = table(lines, {**COLUMNS, **(WIDE if arguments.output == "wide" else {})})
     return f"{text}\n\nas of {page['lookedAt']}"
 
 
@@ -86,10 +106,23 @@ def ask_operator(
     asked = urlencode([*query, ("key", key)])
     found = get(f"{path}/{page}/{arguments.namespace}/{arguments.walcluster}?{asked}")
     if found is None:
+        _require_alive(lease)
         raise Refused(f"the operator knows no WALCluster {arguments.namespace}/{arguments.walcluster}")
     if "cannotLook" in found:
         raise OutsideUnavailable(f"{found['cannotLook']}: {found['message']}")
     return found
+
+
+def _require_alive(lease: Mapping[str, Any]) -> None:
+    """A pod that is gone is not found, either: then it is not the WALCluster that is missing."""
+    spec = lease["spec"]
+    if spec.get("renewTime") is None:
+        return
+    silent = datetime.now(UTC) - datetime.fromisoformat(spec["renewTime"])
+    if silent > LEASE_SILENT:
+        raise OutsideUnavailable(
+            f"no operator leads: {spec['holderIdentity']} renewed its Lease {int(silent.total_seconds())} s ago"
+        )
 
 
 def read_lease(get: Get, operator: str) -> Mapping[str, Any] | None:
@@ -100,16 +133,9 @@ def read_lease(get: Get, operator: str) -> Mapping[str, Any] | None:
 
 def _explained(line: Mapping[str, Any]) -> str:
     """One topic, one field a line; the answer to "why is this topic not shrinking?" comes last."""
-    rows = [f"{field.replace('_', ' '):<17}{_cell(line[field])}" for field in line if field not in _SENTENCES]
+    rows = [
+        f"{field.replace('_', ' '):<17}{line[field] if line[field] is not None else '-'}"
+        for field in line
+        if field not in _SENTENCES
+    ]
     return "\n".join([*rows, "", *(line[field] for field in _SENTENCES if line[field])])
-
-
-def table(lines: Sequence[Mapping[str, Any]], columns: Mapping[str, str]) -> str:
-    """Lines under headings; columns as wide as what is in them, as kubectl prints."""
-    rows = [tuple(columns), *(tuple(_cell(line[field]) for field in columns.values()) for line in lines)]
-    widths = [max(len(row[column]) for row in rows) for column in range(len(columns))]
-    return "\n".join("   ".join(map(str.ljust, row, widths)).rstrip() for row in rows)
-
-
-def _cell(value: object) -> str:
-    return "-" if value is None else str(value)

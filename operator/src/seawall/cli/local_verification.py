@@ -6,11 +6,21 @@ must be allowed to read the Secrets of the connection. What it reads is held by 
 
 from __future__ import annotations
 
+import argparse
+import subprocess
 import tempfile
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
+from seawall.adapters.clock import MonotonicStopwatch, SystemClock
+from seawall.adapters.greptimedb.clients import GreptimeDataPlanes
+from seawall.adapters.kafka.clusters import ConfluentKafkaClusters
+from seawall.adapters.kube.api import KubeApi
+from seawall.adapters.kube.intents import ConfigMapIntentStore
+from seawall.adapters.kube.objects import KubeAdapter
 from seawall.api.meta import InvalidSpec, Key
 from seawall.api.v1alpha1.cluster import WALCluster, WALClusterSpec
 from seawall.api.v1alpha1.hold import WALHold, WALHoldSpec
@@ -29,6 +39,7 @@ from seawall.domain.verification.contract import Summary, write_request
 from seawall.domain.verification.selection import select
 from seawall.observe.connections import resolve_kafka
 from seawall.observe.ledger import LedgerObserver
+from seawall.observe.opened_cluster import ClusterOpener
 from seawall.ports import Kube
 
 OBSERVERS = 60
@@ -36,6 +47,31 @@ OBSERVERS = 60
 
 Run = Callable[[Sequence[str]], int]
 """Runs a program with the terminal of this one; returns its exit code."""
+
+
+def verify_here(
+    arguments: argparse.Namespace,
+    fields_of: Callable[[WALCluster], Mapping[str, Any]],
+    pause: Callable[[], None],
+    program: Sequence[str],
+) -> Iterator[str]:
+    """What is printed, piece by piece; `fields_of` gives the template's fields, of the schedule and of what was typed.
+
+    Raises:
+        Refused: there is no such WALCluster, nothing can be read, or the log does not replay.
+        OutsideUnavailable: the database, Kafka or the API server did not answer, or the hold is not granted.
+    """
+    api = KubeApi(connections=2, kubeconfig=arguments.kubeconfig, context=arguments.context)
+    kube = KubeAdapter(api, [arguments.namespace])
+    cluster = kube.get(WALCluster, Key(arguments.namespace, arguments.walcluster))
+    if cluster is None:
+        raise Refused(f"there is no WALCluster {arguments.namespace}/{arguments.walcluster}")
+    opener = ClusterOpener(kube, ConfluentKafkaClusters(), GreptimeDataPlanes())
+    observer = LedgerObserver(opener, ConfigMapIntentStore(api), SystemClock(api.dates), MonotonicStopwatch())
+    fields = {**fields_of(cluster), "report": None}
+    template = VerificationTemplate.model_validate(fields, by_alias=True, by_name=False)
+    local = LocalVerification(kube, observer, pause, subprocess.call)
+    yield from local.verify(cluster, template, f"verify-{datetime.now(UTC):%y%m%d%H%M%S}", program, arguments.report)
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,23 +6,29 @@ The leading operator answers, as for `seawall ledger`, by the plan that its runs
 from __future__ import annotations
 
 import argparse
-import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
-from seawall.cli.connection import add_connection, add_operator
-from seawall.cli.ledger import Get, ask_operator, table
+from seawall.cli.connection import add_connection, add_operator, add_walcluster
+from seawall.cli.ledger import Get, ask_operator
+from seawall.cli.output import as_data, table
+from seawall.cli.session import Session
 
 COLUMNS = {"TOPIC": "topic", "PARTITION": "partition", "REPLICAS": "original", "WANTED": "wanted", "BYTES": "bytes"}
 """Heading → field of the operator's answer."""
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
+def add_arguments(parser: argparse.ArgumentParser, _: str = "") -> None:
     """The arguments of `seawall plan`."""
-    parser.add_argument("walcluster", help="name of the WALCluster")
+    add_walcluster(parser)
     add_connection(parser)
-    parser.add_argument("-o", "--output", choices=("table", "json"), default="table")
+    parser.add_argument("-o", "--output", choices=("table", "json", "yaml"), default="table")
     add_operator(parser)
+
+
+def answers(arguments: argparse.Namespace, session: Session) -> Iterator[str]:
+    """What is printed: `show_plan`."""
+    yield show_plan(arguments, session.api.get)
 
 
 def show_plan(arguments: argparse.Namespace, get: Get) -> str:
@@ -33,7 +39,7 @@ def show_plan(arguments: argparse.Namespace, get: Get) -> str:
         OutsideUnavailable: the API server, the operator or Kafka did not answer.
     """
     plan = ask_operator(get, arguments, "reassignment")
-    return json.dumps(plan, indent=2) if arguments.output == "json" else _describe(plan)
+    return _describe(plan) if arguments.output == "table" else as_data(plan, arguments.output)
 
 
 def _describe(plan: Mapping[str, Any]) -> str:

@@ -7,16 +7,17 @@ nothing is created. (A WALPurge with `dryRun: true` plans too, and stays as an o
 from __future__ import annotations
 
 import argparse
-import json
 from collections.abc import Callable, Iterator, Mapping
 from datetime import UTC, datetime
 from typing import Any
 
 from seawall.api.meta import GROUP, VERSION
 from seawall.api.v1alpha1.purge import WAL_PURGE, Stage
-from seawall.cli.connection import add_connection, add_operator
+from seawall.cli.connection import add_connection, add_operator, add_topics, add_walcluster
 from seawall.cli.follow import Api, follow, message_of
-from seawall.cli.ledger import ask_operator, table
+from seawall.cli.ledger import ask_operator
+from seawall.cli.output import as_data, table
+from seawall.cli.session import Session
 from seawall.domain.errors import Refused
 
 COLUMNS = {
@@ -30,16 +31,21 @@ COLUMNS = {
 """Heading → field of the operator's answer."""
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
+def add_arguments(parser: argparse.ArgumentParser, _: str = "") -> None:
     """The arguments of `seawall purge`."""
-    parser.add_argument("walcluster", help="name of the WALCluster")
+    add_walcluster(parser)
     add_connection(parser)
-    parser.add_argument("-t", "--topic", action="append", default=[], help="only these topics, a glob; may be repeated")
+    add_topics(parser, "only these topics, a glob; may be repeated")
     either = parser.add_mutually_exclusive_group()
     either.add_argument("--dry-run", action="store_true", help="say what a run would do now, and make none")
     either.add_argument("--wait", action="store_true", help="say how the run goes, until it is over")
-    parser.add_argument("-o", "--output", choices=("table", "json"), default="table", help="of a dry run")
+    parser.add_argument("-o", "--output", choices=("table", "json", "yaml"), default="table", help="of a dry run")
     add_operator(parser)
+
+
+def answers(arguments: argparse.Namespace, session: Session) -> Iterator[str]:
+    """What is printed, piece by piece: `purge`."""
+    yield from purge(arguments, session.api, session.pause)
 
 
 def purge(arguments: argparse.Namespace, api: Api, pause: Callable[[], None]) -> Iterator[str]:
@@ -51,7 +57,7 @@ def purge(arguments: argparse.Namespace, api: Api, pause: Callable[[], None]) ->
     """
     if arguments.dry_run:
         plan = ask_operator(api.get, arguments, "plan", [("topic", topic) for topic in arguments.topic])
-        yield json.dumps(plan, indent=2) if arguments.output == "json" else _describe(plan)
+        yield _describe(plan) if arguments.output == "table" else as_data(plan, arguments.output)
         return
     name = f"{arguments.walcluster}-by-hand-{datetime.now(UTC):%Y%m%d%H%M%S}"
     runs = f"/apis/{GROUP}/{VERSION}/namespaces/{arguments.namespace}/{WAL_PURGE.plural}"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Iterator
 from typing import Any
 
 from seawall.adapters.kube.api import KubeApi
@@ -11,10 +12,11 @@ from seawall.api.meta import RESTORE_ANNOTATION, Key
 from seawall.api.v1alpha1.restore import WAL_RESTORE, WALRestore
 from seawall.api.v1alpha1.restore_status import RestoredTopic, RestorePlanStatus, RestoreStage
 from seawall.cli.connection import add_connection
+from seawall.cli.session import Session
 from seawall.domain.errors import Refused
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
+def add_arguments(parser: argparse.ArgumentParser, _: str = "") -> None:
     """The arguments of `seawall restore`."""
     verbs = parser.add_subparsers(dest="verb", required=True)
     plan = verbs.add_parser("plan", help="what would come back, and what it takes")
@@ -23,6 +25,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         verb.add_argument("walrestore", help="name of the WALRestore")
         add_connection(verb)
     approve.add_argument("digest", help="of the plan, as `seawall restore plan` prints it")
+
+
+def answers(arguments: argparse.Namespace, session: Session) -> Iterator[str]:
+    """What is printed: `restore`."""
+    yield restore(arguments, session.api)
 
 
 def restore(arguments: argparse.Namespace, api: KubeApi) -> str:

@@ -7,40 +7,82 @@ operator's Role has as well, and `get` of its Lease to be told who leads. What m
 from __future__ import annotations
 
 import argparse
-import json
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
+from typing import TYPE_CHECKING, Any
 
-from seawall.api.meta import Key
+from seawall.adapters.kube.objects import KubeAdapter
+from seawall.api.meta import ConditionType, Key
 from seawall.api.v1alpha1.backup import WALBackup
 from seawall.api.v1alpha1.backup_policy import WALBackupPolicy
-from seawall.api.v1alpha1.cluster import WALCluster
+from seawall.api.v1alpha1.cluster import WAL_CLUSTER, WALCluster
 from seawall.api.v1alpha1.hold import WALHold
 from seawall.api.v1alpha1.policy import WALPurgePolicy
 from seawall.api.v1alpha1.purge import WALPurge
 from seawall.api.v1alpha1.restore import WALRestore
 from seawall.api.v1alpha1.subscription import WALSubscription
 from seawall.api.v1alpha1.verification import WALVerification
-from seawall.cli.connection import add_connection, add_operator
+from seawall.cli.connection import add_connection, add_operator, add_walcluster
+from seawall.cli.follow import condition_of
 from seawall.cli.ledger import Get, read_lease
+from seawall.cli.listing import ObjectList, add_all_namespaces
+from seawall.cli.output import FORMATS, add_output, as_data
+from seawall.cli.session import Session
 from seawall.cli.status_text import describe
 from seawall.domain.cluster_name import NamingT, of_cluster
 from seawall.domain.errors import Forbidden, Refused
-from seawall.domain.overview.page import build_page
+from seawall.domain.overview.page import StatusPage, build_page
 from seawall.domain.overview.snapshot import Leader, Snapshot
-from seawall.ports.kube import Kube
+
+if TYPE_CHECKING:
+    from seawall.ports.kube import Kube  # its package needs what only the operator installs
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
+def add_arguments(parser: argparse.ArgumentParser, _: str = "") -> None:
     """The arguments of `seawall status`."""
-    parser.add_argument("walcluster", help="name of the WALCluster")
+    add_walcluster(parser, may_be_all=True)
     add_connection(parser)
-    parser.add_argument("-o", "--output", choices=("text", "json"), default="text")
+    add_all_namespaces(parser)
+    add_output(parser, ("text", *FORMATS))
     add_operator(parser)
 
 
+def answers(arguments: argparse.Namespace, session: Session) -> Iterator[str]:
+    """What is printed: a line for each WALCluster, or the page of one."""
+    if arguments.walcluster is None:
+        yield from CLUSTERS.show(arguments, session.api.get, session.pause)
+        return
+    if arguments.all_namespaces:
+        raise Refused("a WALCluster has one namespace: -n, or no name")
+    kube = KubeAdapter(session.api, ())
+    shown = None
+    while True:
+        page = read_page(arguments, kube, session.api.get, session.now())
+        if (found := describe(page)) != shown:
+            yield _printed(page, arguments.output)
+        shown = found
+        if not arguments.watch:
+            return
+        session.pause()
+
+
 def show_status(arguments: argparse.Namespace, kube: Kube, get: Get, now: datetime) -> str:
-    """What is printed; `kube` reads objects of our kinds, `get` the Lease.
+    """The page of one WALCluster as it is printed; raises as `read_page` does."""
+    return _printed(read_page(arguments, kube, get, now), arguments.output)
+
+
+def _printed(page: StatusPage, output: str) -> str:
+    match output:
+        case "text":
+            return describe(page)
+        case "json" | "yaml":
+            return as_data(page.to_json(), output)
+        case _:
+            raise Refused(f"the page of one WALCluster is text, json or yaml, and no {output}")
+
+
+def read_page(arguments: argparse.Namespace, kube: Kube, get: Get, now: datetime) -> StatusPage:
+    """The page of one WALCluster; `kube` reads objects of our kinds, `get` the Lease.
 
     Raises:
         Refused: there is no such WALCluster, or the person may not read it.
@@ -74,8 +116,7 @@ def show_status(arguments: argparse.Namespace, kube: Kube, get: Get, now: dateti
         subscriptions=those_of(WALSubscription),
         not_read=tuple(not_read),
     )
-    page = build_page(snapshot)
-    return json.dumps(page.to_json(), indent=2) if arguments.output == "json" else describe(page)
+    return build_page(snapshot)
 
 
 def _leader(operator: str, get: Get) -> Leader:
@@ -88,3 +129,37 @@ def _leader(operator: str, get: Get) -> Leader:
     spec = lease.get("spec") or {}
     renewed = spec.get("renewTime")
     return Leader(operator, spec.get("holderIdentity") or None, datetime.fromisoformat(renewed) if renewed else None)
+
+
+COLUMNS = {
+    "NAME": "name",
+    "READY": "ready",
+    "REASON": "reason",
+    "TOPICS": "topics",
+    "DESIRED": "desired",
+    "INTACT": "intact",
+    "CREATED": "created",
+}
+"""Heading → field of a row."""
+WIDE = {"KAFKA": "kafka", "DATABASE": "database", "BROKERS": "brokers", "MESSAGE": "message"}
+
+
+def _row(found: Mapping[str, Any]) -> dict[str, Any]:
+    status, metadata = found.get("status", {}), found["metadata"]
+    ready = condition_of(status, ConditionType.READY)
+    return {
+        "name": metadata["name"],
+        "ready": ready.get("status"),
+        "reason": ready.get("reason"),
+        "topics": status.get("topics", {}).get("ready"),
+        "desired": found["spec"].get("topics", {}).get("count"),
+        "intact": condition_of(status, ConditionType.WAL_INTACT).get("status"),
+        "created": metadata["creationTimestamp"],
+        "kafka": condition_of(status, ConditionType.KAFKA_REACHABLE).get("reason"),
+        "database": condition_of(status, ConditionType.DATA_PLANE_REACHABLE).get("reason"),
+        "brokers": status.get("kafka", {}).get("brokers", {}).get("online"),
+        "message": ready.get("message"),
+    }
+
+
+CLUSTERS = ObjectList(WAL_CLUSTER, _row, COLUMNS, WIDE, lambda line: str(line["name"]))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from datetime import datetime, timedelta
 
-from seawall.cli.ledger import table
+from seawall.cli.output import table
 from seawall.domain.overview.activities import Activity, Progress
 from seawall.domain.overview.datanodes import SERVES, DatanodeLine
 from seawall.domain.overview.findings import Finding

@@ -8,42 +8,41 @@ from __future__ import annotations
 
 import argparse
 import importlib.util
-import subprocess
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from datetime import UTC, datetime
+from functools import partial
 from typing import Any
 
-from seawall.adapters.clock import MonotonicStopwatch, SystemClock
-from seawall.adapters.greptimedb.clients import GreptimeDataPlanes
-from seawall.adapters.kube.api import KubeApi
-from seawall.adapters.kube.intents import ConfigMapIntentStore
-from seawall.adapters.kube.objects import KubeAdapter
-from seawall.api.meta import GROUP, VERSION, InvalidSpec, Key
+from seawall.api.meta import GROUP, VERSION, InvalidSpec
 from seawall.api.v1alpha1.cluster import WAL_CLUSTER, WALCluster
 from seawall.api.v1alpha1.spark_job import OVER, JobStage
 from seawall.api.v1alpha1.verification import WAL_VERIFICATION
 from seawall.api.v1alpha1.verification_level import VerificationLevel
 from seawall.api.v1alpha1.verification_template import VerificationTemplate
-from seawall.cli.connection import add_connection
+from seawall.cli.connection import add_connection, add_topics, add_walcluster
 from seawall.cli.follow import Api, follow, message_of
-from seawall.cli.local_verification import LocalVerification
+from seawall.cli.libraries import operators_libraries
+from seawall.cli.session import Session
 from seawall.domain.errors import Refused
 from seawall.domain.spark_job.actions import MAX_NAME
-from seawall.observe.ledger import LedgerObserver
-from seawall.observe.opened_cluster import ClusterOpener
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
+def add_arguments(parser: argparse.ArgumentParser, _: str = "") -> None:
     """The arguments of `seawall verify`."""
-    parser.add_argument("walcluster", help="name of the WALCluster")
+    add_walcluster(parser)
     add_connection(parser)
-    parser.add_argument("-t", "--topic", action="append", default=[], help="only these topics, a glob; may be repeated")
+    add_topics(parser, "only these topics, a glob; may be repeated")
     levels = [level.value for level in VerificationLevel]
     parser.add_argument("--level", choices=levels, help="how much is looked at; default: the schedule's, or Integrity")
     parser.add_argument("--local", action="store_true", help="run Spark on this machine, and make no WALVerification")
     parser.add_argument("--report", default="-", help="with --local: URI of the report; default: none")
     parser.add_argument("--wait", action="store_true", help="say how it goes, until it is over")
+
+
+def answers(arguments: argparse.Namespace, session: Session) -> Iterator[str]:
+    """What is printed, piece by piece: `verify`."""
+    yield from verify(arguments, session.api, session.pause)
 
 
 def verify(arguments: argparse.Namespace, api: Api, pause: Callable[[], None]) -> Iterator[str]:
@@ -92,20 +91,10 @@ def _verify_here(arguments: argparse.Namespace, pause: Callable[[], None]) -> It
     """With Spark on this machine, and with this person's rights."""
     if importlib.util.find_spec(PACKAGE) is None:
         raise Refused(f"the Python package {PACKAGE} is not installed here: install spark-apps/replay-verification")
-    from seawall.adapters.kafka.clusters import ConfluentKafkaClusters  # noqa: PLC0415 - nobody else here needs it
+    with operators_libraries("`seawall verify --local`"):
+        from seawall.cli.local_verification import verify_here  # noqa: PLC0415 - nobody else here needs its clients
 
-    api = KubeApi(connections=2)
-    kube = KubeAdapter(api, [arguments.namespace])
-    cluster = kube.get(WALCluster, Key(arguments.namespace, arguments.walcluster))
-    if cluster is None:
-        raise Refused(f"there is no WALCluster {arguments.namespace}/{arguments.walcluster}")
-    opener = ClusterOpener(kube, ConfluentKafkaClusters(), GreptimeDataPlanes())
-    observer = LedgerObserver(opener, ConfigMapIntentStore(api), SystemClock(api.dates), MonotonicStopwatch())
-    reported = _reported(arguments, cluster)
-    template = VerificationTemplate.model_validate({**reported, "report": None}, by_alias=True, by_name=False)
-    local = LocalVerification(kube, observer, pause, subprocess.call)
-    name = f"verify-{datetime.now(UTC):%y%m%d%H%M%S}"
-    yield from local.verify(cluster, template, name, (sys.executable, "-m", PACKAGE), arguments.report)
+    yield from verify_here(arguments, partial(_reported, arguments), pause, (sys.executable, "-m", PACKAGE))
 
 
 PACKAGE = "replay_verification"

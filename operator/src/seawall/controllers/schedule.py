@@ -17,8 +17,9 @@ from seawall.domain.verification.schedule import (
     ScheduleAction,
     ScheduleDecision,
     decide,
+    expected_verifications,
 )
-from seawall.ports import Clock, Kube
+from seawall.ports import Clock, Kube, VerificationMeter
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,13 +30,16 @@ class VerificationScheduleController(Controller[WALCluster, Observed, WALCluster
 
     kube: Kube
     clock: Clock
+    meter: VerificationMeter
     kind: str = "VerificationSchedule"
 
     def observe(self, obj: WALCluster) -> Observed:
         """Reads the verifications of the namespace, if there is a schedule."""
+        now = self.clock.now()
+        self.meter.measure_verification_period(obj.metadata.key, expected_verifications(obj, now))
         is_scheduled = not isinstance(obj.spec, InvalidSpec) and obj.spec.verification is not None
         found = self.kube.list(WALVerification, obj.metadata.namespace).items if is_scheduled else ()
-        return Observed(self.clock.now(), found)
+        return Observed(now, found)
 
     def decide(self, obj: WALCluster, observed: Observed) -> ScheduleDecision:
         """Decides (pure)."""

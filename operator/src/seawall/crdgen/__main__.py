@@ -7,7 +7,7 @@ import difflib
 import sys
 from pathlib import Path
 
-from seawall.crdgen.conditions import CONDITIONS, with_tables
+from seawall.crdgen.conditions import CONDITIONS, EXPLAINED, with_tables
 from seawall.crdgen.crd import crd_files
 from seawall.crdgen.reference import reference
 
@@ -19,7 +19,8 @@ def main() -> int:
     parser.add_argument("--root", type=Path, default=Path(), help="the repository")
     arguments = parser.parse_args()
     page = (arguments.root / CONDITIONS).read_text(encoding="utf-8")
-    files = {**crd_files(), "docs/reference.md": reference(), CONDITIONS: with_tables(page)}
+    conditions = with_tables(page)
+    files = {**crd_files(), "docs/reference.md": reference(), CONDITIONS: conditions, EXPLAINED: conditions}
     drifted = [name for name, text in files.items() if not _same(arguments.root / name, text)]
     for name in drifted:
         if arguments.check:

@@ -8,6 +8,7 @@ import secrets
 import signal
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from importlib.metadata import version
 
 from aiohttp import web
 
@@ -22,7 +23,7 @@ from seawall.adapters.kube.spark import KubeSparkApplications
 from seawall.adapters.kube.strimzi import KubeStrimzi
 from seawall.adapters.lease import Lease
 from seawall.adapters.times import LEASE_RETRY_SECONDS
-from seawall.api.meta import GROUP, PAGE_KEY_ANNOTATION, Key
+from seawall.api.meta import GROUP, PAGE_KEY_ANNOTATION, VERSION_ANNOTATION, Key
 from seawall.api.resource import AnyResource
 from seawall.api.v1alpha1.cluster import WAL_CLUSTER
 from seawall.api.v1alpha1.hold import WAL_HOLD
@@ -60,7 +61,7 @@ class Operator:
             KubeApi(1, dates),
             Key(settings.pod_namespace, settings.lease_name),
             settings.pod_name,
-            {PAGE_KEY_ANNOTATION: self._page_key},
+            {PAGE_KEY_ANNOTATION: self._page_key, VERSION_ANNOTATION: version("seawall")},
         )
         self._queues = Queues(self._ticks(), settings.workers, settings.resync_seconds)
         self._watcher = Watcher(settings.namespaces, self._wake_from_watcher)

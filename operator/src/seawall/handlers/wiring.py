@@ -127,7 +127,7 @@ def wire(
     observer = DatanodeObserver(kube, outside.datanodes, opener.data_planes, ledgers, partitions, clock)
     beside: tuple[Controller[Any, Any, Any, Any], ...] = (
         watch_of_ledgers,
-        VerificationScheduleController(kube, clock),
+        VerificationScheduleController(kube, clock, wal),
         replication,
         BrokersController(kube, clusters, clock, stopwatch, meters.brokers, strimzi),
         RestartController(kube, outside.datanodes, observer, stopwatch, meters.restarts),

@@ -111,6 +111,10 @@ class VerificationMeter(Protocol):
         """Tells of a verification that completed; the newest one counts."""
         ...
 
+    def measure_verification_period(self, cluster: Key, period: timedelta | None) -> None:
+        """Tells of the time from one scheduled verification to the next; None: none is expected."""
+        ...
+
 
 class BackupMeter(Protocol):
     """Where the metrics of backups go."""

@@ -186,6 +186,11 @@ class RestorePoint(StatusModel):
     """The topics when it began."""
 
 
+def is_snapshot_name(snapshot: str) -> bool:
+    """Whether a snapshot can be called so: a verdict of 4 KiB has room for it."""
+    return len(snapshot) <= MAX_SNAPSHOT and snapshot.isascii() and snapshot.isprintable()
+
+
 class BackupExpiry(StatusModel):
     """What became of the chains that were to go."""
 

@@ -15,7 +15,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from seawall.api.meta import MAX_SNAPSHOT
-from seawall.api.v1alpha1.backup import BracketedTopic, RestorePoint, WALBackup, WALBackupSpec, WALBackupStatus
+from seawall.api.v1alpha1.backup import (
+    BracketedTopic,
+    RestorePoint,
+    WALBackup,
+    WALBackupSpec,
+    WALBackupStatus,
+    is_snapshot_name,
+)
 from seawall.domain.backup.reasons import Reason
 from seawall.domain.backup.selection import BackupSelection
 from seawall.domain.conditions import Outlook, Verdict
@@ -53,7 +60,7 @@ def begin(case: BackupCase, selection: BackupSelection, held: Mapping[str, objec
 def await_snapshot(case: BackupCase, point: RestorePoint) -> BackupDecision:
     """Until the annotation says what the snapshot is called, or it takes too long."""
     bracket, snapshot = case.spec.bracket, case.obj.metadata.snapshot
-    if snapshot is not None and not is_name(snapshot):
+    if snapshot is not None and not is_snapshot_name(snapshot):
         message = f"seawall.dev/snapshot-done must have at most {MAX_SNAPSHOT} printable characters of ASCII"
         return case.stays(Verdict(Outlook.PAUSED, Reason.SNAPSHOT_UNNAMED, message, JOB_POLL_SECONDS))
     if snapshot is not None:
@@ -64,11 +71,6 @@ def await_snapshot(case: BackupCase, point: RestorePoint) -> BackupDecision:
         message = f"nobody said within {bracket.timeout} that the snapshot is taken"
         return case.ends(Reason.BRACKET_TIMED_OUT, message)
     return case.stays(_waits(point))
-
-
-def is_name(snapshot: str) -> bool:
-    """Whether a snapshot can be called so: a verdict of 4 KiB has room for it."""
-    return len(snapshot) <= MAX_SNAPSHOT and snapshot.isascii() and snapshot.isprintable()
 
 
 def needed_by_point(case: BackupCase) -> Mapping[str, int] | None:

@@ -18,7 +18,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from functools import partial
 from typing import Self
 
@@ -31,7 +31,7 @@ from seawall.api.v1alpha1.verification_template import MAX_TOPICS, VerificationS
 from seawall.domain.conditions import ConditionBuilder, Outlook, Verdict, find_condition, loss_event, with_own
 from seawall.domain.decision import FAILURES, Decision, Published, silent
 from seawall.domain.events import EventReason
-from seawall.domain.schedule import BadSchedule, Cron, TimeInName, beyond_history, read_cron
+from seawall.domain.schedule import BadSchedule, Cron, TimeInName, beyond_history, period, read_cron
 from seawall.domain.spark_job.actions import MAX_NAME
 from seawall.domain.step import Event, EventType
 from seawall.domain.times import SCHEDULE_OBSERVE_SECONDS
@@ -45,6 +45,13 @@ MAX_CLUSTER_NAME = MAX_NAME - _TIME.length - _SLICE_LENGTH - 2
 def read_times(spec: VerificationSchedule, now: datetime) -> Cron | BadSchedule | None:
     """When verifications are due; None: only when somebody makes one."""
     return None if spec.schedule is None else read_cron(spec.schedule, spec.time_zone, now)
+
+
+def expected_verifications(cluster: WALCluster, now: datetime) -> timedelta | None:
+    """The time from one verification to the next; None: none is expected, or nobody can say when."""
+    spec = None if isinstance(cluster.spec, InvalidSpec) else cluster.spec.verification
+    times = None if spec is None or spec.suspend else read_times(spec, now)
+    return period(times, now) if isinstance(times, Cron) else None
 
 
 def why_name_too_long(cluster: WALCluster) -> str | None:

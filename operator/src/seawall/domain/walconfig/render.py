@@ -105,8 +105,16 @@ def _secret_notes(role: str, kafka: ExternalKafka) -> list[str]:
         user = f"from Secret {secret.name}, key {secret.username_key}"
         notes.append(f"Set {prefix}__USERNAME {user if kafka.sasl.username is None else f'to {kafka.sasl.username}'}.")
         notes.append(f"Set {prefix}__PASSWORD from Secret {secret.name}, key {secret.password_key}.")
-    if kafka.tls and (ca := kafka.tls.ca_secret_ref):
-        notes.append(f"Mount Secret {ca.name} at {TLS_MOUNT}.")
-    if kafka.tls and (client := kafka.tls.client_cert_secret_ref):
-        notes.append(f"Mount Secret {client.name} at {TLS_MOUNT}.")
-    return notes
+    return [*notes, *_mount_notes(kafka)]
+
+
+def _mount_notes(kafka: ExternalKafka) -> list[str]:
+    """A pod may mount one volume at a path: so one Secret is named once, and two go into one volume."""
+    refs = () if kafka.tls is None else (kafka.tls.ca_secret_ref, kafka.tls.client_cert_secret_ref)
+    match sorted({ref.name for ref in refs if ref is not None}):
+        case []:
+            return []
+        case [one]:
+            return [f"Mount Secret {one} at {TLS_MOUNT}."]
+        case several:
+            return [f"Mount Secrets {' and '.join(several)} at {TLS_MOUNT}, as one projected volume."]

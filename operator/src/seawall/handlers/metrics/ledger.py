@@ -101,6 +101,10 @@ class WALTelemetry:
                 "seawall_last_verified_timestamp_seconds", "When a verification of the WALCluster last completed"
             )
         )
+        self._period_of_verifications = self._gauge(
+            "seawall_verification_period_seconds",
+            "Time from one scheduled verification of the WALCluster to the next; absent while none is expected",
+        )
 
     def _of_backups(self, registry: CollectorRegistry) -> None:
         """What is counted of backups, and when the log was last backed up."""
@@ -160,6 +164,7 @@ class WALTelemetry:
         for metric in (self._can_observe, self._last_observation, *counters):
             metric.remove_by_labels(labels_of(key))
         self._last_verified.forget(key)
+        self._period_of_verifications.remove_by_labels(labels_of(key))
         self._last_backup.forget(key)
 
     def _clear(self, key: Key) -> None:
@@ -200,6 +205,10 @@ class WALTelemetry:
     def measure_verified(self, cluster: Key, ended: datetime) -> None:
         """Keeps the newest."""
         self._last_verified.measure(cluster, ended)
+
+    def measure_verification_period(self, cluster: Key, period: timedelta | None) -> None:
+        """Replaces the period, or removes it."""
+        _set(self._period_of_verifications, cluster, None if period is None else int(period.total_seconds()))
 
     def count_backup(self, cluster: Key, status: WALBackupStatus) -> None:
         """Counts a backup that ended."""
