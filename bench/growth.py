@@ -21,8 +21,8 @@ PAGE = "growth.md"
 _SIZED = re.compile(r"^(?P<before>.*?)(?P<size>\d{1,3}(?:,\d{3})*) (?P<after>[a-z]+s\b.*)$")
 NOTE = (
     "Written by `make bench-report` from the [results](README.md). A slope is that of the line through all sizes on\n"
-    "logarithmic axes: 1 is linear, 2 quadratic, 0 does not grow. The last column: what one unit costs at the greatest\n"
-    "size, divided by what it costs at the least."
+    "logarithmic axes: 1 is linear, 2 quadratic, 0 does not grow. The last column: what one unit costs at the\n"
+    "greatest size, divided by what it costs at the least."
 )
 
 

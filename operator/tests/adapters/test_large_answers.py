@@ -48,5 +48,5 @@ def test_an_answer_that_is_too_large_is_told_and_not_read_to_its_end() -> None:
     with endless() as url, pytest.raises(PartRefused) as refused:
         GreptimeDB(url, url).reports()
     assert refused.value.why is NotReached.UNEXPECTED_ANSWER
-    assert str(refused.value).startswith("the metasrv answers more than 96 MiB, and Seawall reads no more")
+    assert str(refused.value).startswith("the metasrv answers more than 80 MiB, and Seawall reads no more")
     assert MAX_BYTES <= Endless.sent < 2 * MAX_BYTES

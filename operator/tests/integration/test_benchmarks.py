@@ -140,6 +140,20 @@ def test_a_peer_that_does_other_work_is_no_peer(kafka: KafkaProcesses, monkeypat
 
 
 @pytest.mark.integration
+def test_a_run_whose_peer_is_broken_fails_and_has_no_result(
+    api_server: ApiServer,
+    kafka: KafkaProcesses,
+    etcd: EtcdProcess,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(purge.RawPurge, "delete", lambda _, before: dict.fromkeys(before, 0))
+    with pytest.raises(RuntimeError, match="did not delete"):
+        purge.main(small(tmp_path), Beds(kafka, api_server, etcd))
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.integration
 def test_a_request_of_the_peer_has_as_many_topics_as_kafka_takes(kafka: KafkaProcesses) -> None:
     client = AdminClient({"bootstrap.servers": ",".join(kafka.bootstrap_servers), "log_level": 0})
     configs = {"min.insync.replicas": "2", "retention.ms": "-1", "retention.bytes": "-1", "cleanup.policy": "delete"}

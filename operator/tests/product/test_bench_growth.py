@@ -24,8 +24,8 @@ def test_a_series_has_three_sizes_and_its_slope(tmp_path: Path) -> None:
     results(tmp_path, "example", *linear, *square, ("two 1 things", 1), ("two 2 things", 2), ("none", 1))
     plan, read = growth.series_in(tmp_path)
     assert (plan.metric, plan.sizes, plan.values) == ("plan … regions", (10, 100, 1000), (0.1, 1.0, 10.0))
-    assert (plan.slope, plan.dearer) == (pytest.approx(1), pytest.approx(1))
-    assert (read.metric, read.slope, read.dearer) == ("read … topics twice", pytest.approx(2), pytest.approx(100))
+    assert read.metric == "read … topics twice"
+    assert [plan.slope, plan.dearer, read.slope, read.dearer] == pytest.approx([1, 1, 2, 100])
 
 
 def test_the_page_has_a_plot_and_a_slope_of_each_series(tmp_path: Path) -> None:

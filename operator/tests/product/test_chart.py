@@ -208,10 +208,10 @@ def test_pods_are_scraped_as_the_service_is(render: Render) -> None:
 
 
 def test_the_memory_limit_fits_the_largest_answer_of_a_database(render: Render) -> None:
-    """The process, and two looks that read it at the same time: `http.py` has the measurements."""
+    """The process, and two observations of it at the same time: `http.py` has the measurements."""
     (container,) = pod_of(render())["containers"]
     limit = 2**20 * int(container["resources"]["limits"]["memory"].removesuffix("Mi"))
-    assert limit >= 100 * 2**20 + 2 * 4 * MAX_BYTES
+    assert limit >= 170 * 2**20 + 2 * 1.75 * MAX_BYTES
 
 
 def test_the_lease_with_the_key_to_the_pages_is_readable_by_the_operator_alone(render: Render) -> None:

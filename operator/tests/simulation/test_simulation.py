@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from tests.simulation.minimize import minimize, story
+from tests.simulation.mutants import QUICK, Bug, find, newest_region_counts
 from tests.simulation.run import simulate
 
 pytestmark = pytest.mark.usefixtures("quiet")

@@ -28,13 +28,13 @@ from seawall.adapters.times import HTTP_ANSWER_SECONDS, HTTP_CONNECT_SECONDS
 from seawall.adapters.tls import UnreadablePem, tls_context, tls_sentence
 from seawall.domain.dataplane.connection import ClientTLS, NotReached, PartRefused, PartUnavailable
 
-MAX_BYTES = 96 * 2**20
-"""No more of an answer is read: the largest is a metasrv's, 1.3 kB for each region, so this is some 75,000 regions.
+MAX_BYTES = 80 * 2**20
+"""No more of an answer is read: the largest is a metasrv's, 1.3 kB for each region, so this is some 64,000 regions.
 
-Reading one takes up to 1.4 times its size (measured: 1.06 to 1.38 for 70,000 regions on 30 to 1 datanodes), what is
-observed of so many regions 50 MiB more, two observations may do that at once, and the process takes 100 MiB besides:
-100 + 2 * (1.4 * 96 + 50) = 469 MiB, and the chart's limit is 512Mi. Each further database of that size takes 369 MiB
-more (value resources.limits.memory)."""
+Reading one takes up to 1.4 times its size (measured: 1.06 to 1.38 for 70,000 regions on 30 to 1 datanodes), observing
+so many regions 0.35 times of it more (0.44 of 1.3 kB), two observations may do that at once, and the process takes up
+to 170 MiB besides (with 1,000 topics): 170 + 2 * 1.75 * 80 = 450 MiB, and the chart's limit is 512Mi. Each further
+database of that size takes 280 MiB more (value resources.limits.memory)."""
 CHUNK = 2**16
 SHOWN = 200
 
