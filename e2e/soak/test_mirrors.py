@@ -1,4 +1,4 @@
-"""A database's log is mirrored by Spark on pods to a second Kafka, whose driver dies; then the copy is promoted."""
+"""Spark on pods mirrors a log to a second Kafka, and its driver dies; then the database goes on with the copy."""
 
 from __future__ import annotations
 
@@ -8,8 +8,9 @@ from seawall_e2e.acked_rows import AckedRows
 from seawall_e2e.cluster import PLAINTEXT
 from seawall_e2e.commands import kubectl
 from seawall_e2e.mirrors import Mirror, build_subscription_image, digests, second_kafka
+from seawall_e2e.objects import find
 from seawall_e2e.purges import FAST, Purges
-from seawall_e2e.refdb import RefDb
+from seawall_e2e.refdb import DATANODES, WAL_CONFIG_MAP, RefDb, in_sight
 from seawall_e2e.site import Site
 from seawall_e2e.verifications import install_spark_operator
 from seawall_e2e.waiting import wait_until
@@ -46,6 +47,30 @@ def mirror_while_rows_are_written(
     return mirror.held()
 
 
+def goes_on_with_the_copy(site: Site, database: RefDb, rows: AckedRows, servers: str) -> None:
+    """A WALCluster of the other Kafka takes the place of the first; all of it is killed once more after new rows."""
+    count = len(site.topics())
+    database.stop()
+    kubectl("-n", site.namespace, "delete", "walc", "wal")
+    wait_until(lambda: find(site.namespace, "configmaps", WAL_CONFIG_MAP) is None, "its configuration went with it")
+    moved = site.wal_cluster("elsewhere")
+    moved.apply(
+        site.pool(count, replicationFactor=1), kafka={"bootstrapServers": [servers]}, dataPlane=in_sight(site.namespace)
+    )
+    wait_until(lambda: find(site.namespace, "configmaps", WAL_CONFIG_MAP), "the other Kafka's is there")
+    old = site.toolbox.offsets(f"{site.prefix}_")
+    database.start_again()
+    moved.wait("Ready", within=120)
+    assert rows.judge()["holds"], "a row that was acknowledged on the old Kafka is lost"
+    with rows:
+        rows.wait_until_written_everywhere()
+        with database.killed(*range(DATANODES)):
+            pass
+        rows.wait_until_written_everywhere()
+    assert rows.judge()["holds"], "a row that was acknowledged on the copy is lost"
+    assert site.toolbox.offsets(f"{site.prefix}_") == old, "it writes to the old Kafka"
+
+
 @pytest.mark.timeout(1200)
 @pytest.mark.helm_values("replayVerification.create=true")
 def test_a_mirror_has_every_record_at_its_offset_and_is_promoted(
@@ -64,3 +89,4 @@ def test_a_mirror_has_every_record_at_its_offset_and_is_promoted(
         assert done["promotion"]["lostEntries"] == 0
         assert all(offset <= logs[topic][1] for topic, offset in held.items())
         wait_until(lambda: mirror.hold() is None, "the hold is gone")
+        goes_on_with_the_copy(site, database_in_sight, rows, servers)

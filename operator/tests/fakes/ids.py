@@ -16,10 +16,20 @@ def seed_ids(seed: int | str) -> None:
 
 def new_uid() -> str:
     """Of an object, as the API server makes it up."""
-    return str(uuid.UUID(int=_random.getrandbits(128), version=4))
+    return make_uid()
 
 
 def new_topic_id() -> str:
-    """Of a topic, as Kafka makes it up; none begins with a dash."""
+    """Of a topic, as Kafka makes it up."""
+    return make_topic_id()
+
+
+def make_uid() -> str:
+    """By chance; who writes transcripts has other ones instead."""
+    return str(uuid.UUID(int=_random.getrandbits(128), version=4))
+
+
+def make_topic_id() -> str:
+    """The same; none begins with a dash."""
     made = base64.urlsafe_b64encode(_random.randbytes(16)).decode().rstrip("=")
-    return made if not made.startswith("-") else new_topic_id()
+    return made if not made.startswith("-") else make_topic_id()

@@ -6,6 +6,7 @@ import os
 import shutil
 import subprocess
 import sys
+import tarfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -208,3 +209,19 @@ def test_shells_get_a_script(shell: str, type_: Type) -> None:
     if shutil.which(shell):
         subprocess.run([shell, "-n"], input=text, text=True, check=True, timeout=60)  # noqa: S603 - ours
     assert "kubectl-seawall" in text
+
+
+def test_a_report_is_one_archive_of_what_may_be_read(site: Site, type_: Type, tmp_path: Path) -> None:
+    site.declare()
+    site.wait_ready()
+    path = tmp_path / "report.tar.gz"
+    words = ("report", "wal", "-n", site.namespace, *LEASE, "-f", str(path))
+    code, text, errors = type_(*words)
+    assert (code, errors) == (Exit.DONE, "")
+    assert text.endswith(f"{path} written: look through it before you give it away\n")
+    with tarfile.open(path) as archive:
+        objects = archive.extractfile("report/objects/walclusters.yaml")
+        assert objects is not None
+        assert yaml.safe_load(objects)["items"][0]["metadata"]["uid"] == site.read()["metadata"]["uid"]
+        assert archive.extractfile("report/events.yaml") is not None
+    assert type_(*words)[::2] == (Exit.REFUSED, f"error: {path} cannot be written: File exists\n")

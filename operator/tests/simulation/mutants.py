@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 import pytest
 
+from seawall.domain import conditions
 from seawall.domain.clocks import ServerTime, TrustedTime
 from seawall.domain.columns import Ids, Numbers
 from seawall.domain.ledger import offsets
@@ -49,6 +50,11 @@ def newest_region_counts(patch: Patch) -> None:
     patch.setattr(Ids, "least_of_all_by", greatest_of)
 
 
+def times_always_new(patch: Patch) -> None:
+    """A condition that stays as it is changes its time with every look: the status is written for ever."""
+    patch.setattr(conditions, "find_condition", lambda *_: None)
+
+
 def one_too_many(patch: Patch) -> None:
     """The record at the floor goes, too, and one more: keepEntries is counted the wrong way."""
     original = offsets.purge_to
@@ -60,6 +66,8 @@ BUGS: tuple[Bug, ...] = (
     grants_what_is_gone,
     one_clock,
     newest_region_counts,
+    one_too_many,
+    times_always_new,
     no_reread,
     throttle_left,
     no_throttle,
@@ -70,7 +78,7 @@ BUGS: tuple[Bug, ...] = (
     others_ignored,
     hold_stays,
 )
-QUICK: tuple[Bug, ...] = (newest_region_counts,)
+QUICK: tuple[Bug, ...] = (newest_region_counts, no_throttle)
 """Those that one of the first days finds, so that a short test may ask for them."""
 
 

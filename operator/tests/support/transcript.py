@@ -25,7 +25,7 @@ from seawall.api.resource import Resource
 from seawall.domain.errors import SeawallError
 from seawall.domain.step import Event
 from seawall.reconciler import Reconciler, Ticked
-from tests.fakes import dataplane, kafka_log
+from tests.fakes import dataplane, ids
 from tests.support.refusals import ACTIONS, Refusal
 from tests.support.watched import OPENS, watched
 from tests.worlds.purge_world import CHANGES
@@ -91,9 +91,9 @@ class Transcript:
 
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(Reconciler, "tick", ticked)
-            patch.setattr(uuid, "uuid4", lambda: uuid.UUID(int=next(numbers)))
+            patch.setattr(ids, "make_uid", lambda: str(uuid.UUID(int=next(numbers))))
             patch.setattr(dataplane, "_STORES", count(dataplane.FIRST_STORE))
-            patch.setattr(kafka_log, "token_urlsafe", lambda length: _text_of(next(numbers).to_bytes(length)))
+            patch.setattr(ids, "make_topic_id", lambda: _text_of(next(numbers).to_bytes(16)))
             yield self
 
     def _end_tick(self, head: str) -> None:

@@ -13,6 +13,8 @@ from hypothesis import strategies as st
 from record_logs import CPU, MEM, NAMES, NET, Expected, Record, Written
 
 from sparkjob.wire.records import Record as LogRecord
+from tests.support.mutants import Mutant, find_survivors
+from tests.support.source_mutants import rewritten
 from wal_subscription.records.decoder import OPEN_MILLISECONDS, Decoder, Poison, UnknownTable
 from wal_subscription.records.encoding import Encoder, value_of
 from wal_subscription.records.request import By, Output, Sink
@@ -94,6 +96,18 @@ def test_a_log_gives_the_same_rows_wherever_it_is_cut_and_each_of_them_once(log:
         found += rows_in(new, records[read_from:end])
         read_from = new.read_from(end)
         assert read_from <= end
+    assert found == log.of(CPU, MEM)
+
+
+def test_what_lies_on_both_sides_of_a_cut_is_whole_and_what_lies_between_comes_once() -> None:
+    log = Written()
+    entry = log.begin(CPU, 4)
+    log.write(entry, 2)
+    log.entry(MEM)
+    log.write(entry)
+    records, before = log_of(log.records), decoder()
+    found = rows_in(before, records[:3])
+    found += rows_in(decoder(3), records[before.read_from(3) :])
     assert found == log.of(CPU, MEM)
 
 
@@ -280,3 +294,16 @@ def test_every_kind_of_value_that_the_format_has_is_read() -> None:
         else:
             getattr(value, name).SetInParent()
         value_of(value)
+
+
+MUTANTS: tuple[Mutant, ...] = tuple(
+    (mutant, test_what_lies_on_both_sides_of_a_cut_is_whole_and_what_lies_between_comes_once)
+    for mutant in (
+        rewritten(Decoder, "read_from", "min([position, *self._open()])", "position"),
+        rewritten(Decoder, "rows", "record.offset >= self._position", "True"),
+    )
+)
+
+
+def test_no_rule_can_be_taken_away() -> None:
+    assert find_survivors(MUTANTS) == []

@@ -16,7 +16,6 @@ from tests.support.mutants import Mutant, find_survivors
 from tests.support.source_mutants import rewritten
 from wal_subscription.records import copier, newest, process, sink
 from wal_subscription.records.copier import Copier
-from wal_subscription.records.decoder import Decoder
 from wal_subscription.records.micro_batches import RecordsBatches
 from wal_subscription.records.sink import Writer
 from wal_subscription.stops import Reason, Stop
@@ -112,14 +111,6 @@ def test_no_guard_can_be_taken_away(tell: RecordStories) -> None:
         (
             rewritten(newest, "newest_progress", "found is None and start > 0", "False", sink),
             tell.progress_that_was_deleted_is_told,
-        ),
-        (
-            rewritten(Decoder, "read_from", "min([position, *self._open()])", "position"),
-            tell.an_entry_whose_parts_lie_on_both_sides_of_a_commit_is_whole,
-        ),
-        (
-            rewritten(Decoder, "rows", "record.offset >= self._position", "True"),
-            tell.an_entry_whose_parts_lie_on_both_sides_of_a_commit_is_whole,
         ),
         (
             rewritten(Copier, "_commit", "min(read_from, at_most)", "read_from"),

@@ -25,7 +25,7 @@ def as_data(found: object, output: str) -> str:
     text = json.dumps(found, indent=2)
     if output == "json":
         return text
-    return str(yaml.safe_dump(json.loads(text), sort_keys=False, allow_unicode=True)).rstrip("\n")
+    return str(yaml.safe_dump(json.loads(text), sort_keys=False, allow_unicode=True, width=10**9)).rstrip("\n")
 
 
 def table(lines: Lines, columns: Columns) -> str:

@@ -79,6 +79,7 @@ COMMANDS = {
     "abort": Command("take a reassignment back, and begin none", "annotate"),
     "pause": Command("write nothing to Kafka or ConfigMaps", "annotate"),
     "resume": Command("go on after `seawall pause`", "annotate"),
+    "report": Command("one archive for a bug report, without secrets and records", "report"),
     "explain": Command("what a reason means and what to do, or what is known of lines of a log", "explain"),
     "completion": Command("what a shell sources, so that Tab completes names of the cluster, too", "completion"),
     "version": Command("the versions of this command and of the operator", "version"),

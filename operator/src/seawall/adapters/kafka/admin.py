@@ -145,8 +145,8 @@ class ConfluentKafkaAdmin:
 
         def keep(values: Mapping[str, dict[str, ConfigEntry]]) -> None:
             for broker, entries in values.items():
-                told = {key: entries[key].value for key in keys if key in entries}
-                configs[int(broker)] = {key: value for key, value in told.items() if value is not None}
+                values_of = {key: entries[key].value for key in keys if key in entries}
+                configs[int(broker)] = {key: value for key, value in values_of.items() if value is not None}
 
         self._in_batches([[str(broker)] for broker in sorted(view.online)], describe, keep=keep)
         return configs

@@ -73,6 +73,15 @@ class KubeApi:
         what = f"reading {path.partition('?')[0]}"  # a query may have the key to the operator's pages
         return None if status == HTTPStatus.NOT_FOUND else _checked(status, answer, what)
 
+    def read_text(self, path: str) -> str | None:
+        """Reads what is no JSON, as a log; None when the API server says 404, and for no other answer."""
+        status, answer = self._request("GET", path, accept="*/*")
+        what = f"reading {path.partition('?')[0]}"
+        if status == HTTPStatus.NOT_FOUND:
+            return None
+        _require_success(status, answer, what)
+        return answer.decode(errors="replace")
+
     def list(self, path: str) -> list[dict[str, Any]]:
         """Reads the items of a collection."""
         status, answer = self._request("GET", path)
@@ -125,9 +134,14 @@ class KubeApi:
         _checked(status, answer, f"writing {path}")
 
     def _request(
-        self, method: str, path: str, body: Body | None = None, content_type: str = "application/json"
+        self,
+        method: str,
+        path: str,
+        body: Body | None = None,
+        content_type: str = "application/json",
+        accept: str = "application/json",
     ) -> tuple[int, bytes]:
-        headers = {"Accept": "application/json", "Content-Type": content_type}
+        headers = {"Accept": accept, "Content-Type": content_type}
         request = self._client.param_serialize(
             method, path, header_params=headers, body=body, auth_settings=["BearerToken"]
         )
@@ -142,7 +156,17 @@ class KubeApi:
 
 
 def _checked(status: int, answer: bytes, what: str) -> dict[str, Any]:
-    """The answer's JSON.
+    """The answer's JSON; raises as `_require_success` does, and OutsideUnavailable where it is none."""
+    _require_success(status, answer, what)
+    try:
+        found: dict[str, Any] = json.loads(answer)
+    except ValueError as error:
+        raise OutsideUnavailable(f"{what}: the answer is no JSON") from error
+    return found
+
+
+def _require_success(status: int, answer: bytes, what: str) -> None:
+    """Translates what is none.
 
     Raises:
         Conflict: 409.
@@ -151,11 +175,7 @@ def _checked(status: int, answer: bytes, what: str) -> dict[str, Any]:
         OutsideUnavailable: any other error.
     """
     if HTTPStatus.OK <= status < HTTPStatus.MULTIPLE_CHOICES:
-        try:
-            found: dict[str, Any] = json.loads(answer)
-        except ValueError as error:
-            raise OutsideUnavailable(f"{what}: the answer is no JSON") from error
-        return found
+        return
     sentence = f"{what}: {status} {_message(answer)}"
     if status == HTTPStatus.CONFLICT:
         raise Conflict(sentence)

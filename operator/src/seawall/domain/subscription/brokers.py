@@ -42,8 +42,8 @@ def compare(brokers: Brokers) -> tuple[TargetReason, str]:
     silent = [broker for broker, configs in brokers.items() if not all(_is_number(configs.get(key)) for key in CONFIGS)]
     if silent or not brokers:
         who = f"broker {silent[0]}" if silent else "no broker"
-        told = "does not tell" if silent else "tells"
-        return TargetReason.UNKNOWN, f"{who} of the target {told} {IDLE} and {EXPIRY}"
+        found = "does not tell" if silent else "tells"
+        return TargetReason.UNKNOWN, f"{who} of the target {found} {IDLE} and {EXPIRY}"
     for broker, configs in sorted(brokers.items()):
         idle, expiry = int(configs[IDLE]), int(configs[EXPIRY])
         if idle < 0 or idle >= expiry:
