@@ -14,6 +14,7 @@ from seawall.api.v1alpha1.purge import FINISHED, WALPurgeStatus
 from seawall.api.v1alpha1.spark_job import Outcome
 from seawall.api.v1alpha1.verification import WALVerificationStatus
 from seawall.domain.ledger.numbers import LedgerNumbers
+from seawall.handlers.metrics.newest import Newest
 from seawall.handlers.metrics.object_labels import OBJECT, labels_of
 
 NOT_BEGUN = "NotBegun"
@@ -96,7 +97,7 @@ class WALTelemetry:
         self._verifications = Counter(
             "seawall_verifications", "Verifications that ended, by outcome", [*OBJECT, "outcome"], registry=registry
         )
-        self._last_verified = _Newest(
+        self._last_verified = Newest(
             self._gauge(
                 "seawall_last_verified_timestamp_seconds", "When a verification of the WALCluster last completed"
             )
@@ -111,7 +112,7 @@ class WALTelemetry:
         self._backups = Counter(
             "seawall_backups", "Backups that ended, by outcome", [*OBJECT, "outcome"], registry=registry
         )
-        self._last_backup = _Newest(
+        self._last_backup = Newest(
             self._gauge("seawall_last_backup_timestamp_seconds", "When a backup of the WALCluster last completed")
         )
         self._last_of_backups = self._gauge(
@@ -255,29 +256,6 @@ class WALTelemetry:
             gauge.clear()
         self._last_verified.clear()
         self._last_backup.clear()
-
-
-class _Newest:
-    """A gauge of when something last ended well, of which one hears in any order."""
-
-    def __init__(self, gauge: Gauge) -> None:
-        self._gauge = gauge
-        self._times: dict[Key, datetime] = {}
-
-    def measure(self, key: Key, ended: datetime) -> None:
-        """Keeps the newest."""
-        self._times[key] = max(ended, self._times.get(key, ended))
-        self._gauge.labels(*_of(key)).set(self._times[key].timestamp())
-
-    def forget(self, key: Key) -> None:
-        """Removes what is known of one object."""
-        self._gauge.remove_by_labels(labels_of(key))
-        self._times.pop(key, None)
-
-    def clear(self) -> None:
-        """Removes all."""
-        self._gauge.clear()
-        self._times.clear()
 
 
 def _of(key: Key) -> tuple[str, str]:
