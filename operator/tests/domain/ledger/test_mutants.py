@@ -432,6 +432,13 @@ MUTANTS = (
         "test_scenarios.test_a_leader_that_came_back_is_not_believed_what_it_sampled_meanwhile(looked_between=True)",
     ),
     Mutant(
+        "any table is taken for that of the last look",
+        f"{LEDGER}/report_history.py",
+        "np.array_equal(self.region[rows], regions.region)",
+        "True",
+        "test_report_history.test_a_table_of_other_regions_is_not_taken_for_that_of_the_last_look()",
+    ),
+    Mutant(
         "streak that outlives a change of the route",
         f"{LEDGER}/report_history.py",
         ".equals(leader) & found_at(before.route_revision, at).equals(route)",

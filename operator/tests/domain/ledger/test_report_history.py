@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from hypothesis import given, settings
@@ -232,3 +232,13 @@ def test_a_region_that_vanished_is_missed_for_one_grace() -> None:
     assert vanished_topics(later, 30 + GRACE, lambda _: GRACE) == frozenset()
     back = advance(after, ("wal_0",), found.regions, 40, GRACE)
     assert back.vanished == ()
+
+
+def test_a_table_of_other_regions_is_not_taken_for_that_of_the_last_look() -> None:
+    """It has as many rows, in which other regions stand: of those nothing was seen."""
+    found = watched(1, 2, 3, 4, 5)
+    assert found.settled()
+    found.regions = replace(found.regions, region=np.array([2**63 + 8], np.uint64))
+    assert found.stale()
+    assert not found.settled()
+    assert not found.reported_twice(observed_at=0)

@@ -112,7 +112,7 @@ class ReportHistory:
     topic: Numbers
     region: RegionIds
     rows_of_table: Numbers
-    """For each row of the table of the last look its row here: several topics may have one region."""
+    """For each row of the table of the last look its row here: several topics may have one region (`rows`)."""
     leader: Ids
     epoch: Ids
     route_revision: Ids
@@ -128,6 +128,13 @@ class ReportHistory:
     went_back: WentBack
     """Reports that are older than `reported_at`."""
     vanished: tuple[Vanished, ...]
+
+    def rows(self, regions: Regions) -> Ids:
+        """For each row of a table its row here. That of the last look needs no search; any other gets one."""
+        rows = self.rows_of_table
+        if len(rows) == len(regions) and np.array_equal(self.region[rows], regions.region):
+            return Ids.of_known(rows)
+        return rows_of(self.region, regions.region)
 
     @classmethod
     def none(cls, now: int) -> ReportHistory:
@@ -199,8 +206,11 @@ def freshness(
     reports_history: ReportHistory, regions: Regions, now: int, stale_after: Numbers, evidence: Evidence
 ) -> Freshness:
     """What the sightings say of each row of `regions`; the last look was of the same table. No row is dead."""
-    rows = reports_history.rows_of_table
-    advanced_at, earlier = reports_history.advanced_at.take(rows), reports_history.earlier_arrived_after.take(rows)
+    at = reports_history.rows(regions)
+    advanced_at, earlier = (
+        found_at(reports_history.advanced_at, at),
+        found_at(reports_history.earlier_arrived_after, at),
+    )
     newest = is_newest(reports_history, regions)
     none = np.zeros(len(regions), np.bool_)
     return Freshness(
@@ -214,16 +224,16 @@ def freshness(
 
 def is_settled(reports_history: ReportHistory, regions: Regions) -> Mask:
     """By region, whether its report is the newest, and the second advance at least of its streak."""
-    rows = reports_history.rows_of_table
-    is_second = reports_history.earlier_arrived_after.above(reports_history.streak_since)[rows]
-    return is_newest(reports_history, regions) & is_second
+    at = reports_history.rows(regions)
+    earlier = found_at(reports_history.earlier_arrived_after, at)
+    return is_newest(reports_history, regions) & earlier.above(found_at(reports_history.streak_since, at))
 
 
 def is_newest(reports_history: ReportHistory, regions: Regions) -> Mask:
     """By region, whether its report is the newest that was ever seen of its leader: an old one may be repeated."""
-    rows = reports_history.rows_of_table
-    same_epoch = reports_history.epoch.take(rows).equals(regions.epoch)
-    return same_epoch & reports_history.reported_at.take(rows).equals(regions.reported_at)
+    at = reports_history.rows(regions)
+    same_epoch = found_at(reports_history.epoch, at).equals(regions.epoch)
+    return same_epoch & found_at(reports_history.reported_at, at).equals(regions.reported_at)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
