@@ -25,10 +25,12 @@ from seawall_e2e.cluster import (
     start_platform,
 )
 from seawall_e2e.commands import kubectl, refusal_of
+from seawall_e2e.demo_mirror import go_on_with_the_mirror
 from seawall_e2e.demo_proof import PAGE, prove_and_purge
 from seawall_e2e.demo_replicas import grow_replicas
 from seawall_e2e.demo_restarts import meet_a_bad_record, restart_datanodes
 from seawall_e2e.demo_restore import lose_kafka
+from seawall_e2e.mirrors import remove_second_kafka
 from seawall_e2e.purges import Purges
 from seawall_e2e.refdb import INTERNAL_ERROR, WAL_CONFIG_MAP, RefDb, RefDbImages, build_refdb_images, in_sight
 from seawall_e2e.restarts import RIGHTS
@@ -70,6 +72,7 @@ def main() -> None:
         restart_datanodes(WAL, database)
         meet_a_bad_record(WAL, database, Purges(WAL, SEAWALL), build_operator_image())
         lose_kafka(WAL, database)
+        go_on_with_the_mirror(WAL, database, PREFIX, 128)
     except (AssertionError, subprocess.SubprocessError) as failed:
         print(f"\nFAILED: {failed}\n", flush=True)
         show_everything()
@@ -107,8 +110,9 @@ def drop_former_run() -> None:
     """Removes the database and its 128 topics: a pool never shrinks, so they are deleted in the way Seawall does."""
     RefDb(NAMESPACE, RefDbImages("none", "none")).remove()
     kubectl("-n", NAMESPACE, "delete", "statefulset,pod,pvc", "-l", "app.kubernetes.io/name=checker")
-    kubectl("-n", NAMESPACE, "delete", "walpp,walp,walh,walv,walbp,walb,walrs", "--all")
+    kubectl("-n", NAMESPACE, "delete", "walsub,walpp,walp,walh,walv,walbp,walb,walrs", "--all")
     kubectl("-n", NAMESPACE, "delete", "pvc", REPORTS, BACKUPS, "--ignore-not-found")
+    remove_second_kafka()
     if WAL.find() is None:
         return
     tell("a former run left a WALCluster: it is deleted together with its topics (deletionPolicy Delete)")

@@ -44,12 +44,22 @@ def build_subscription_image() -> str:
 @contextmanager
 def second_kafka() -> Iterator[str]:
     """A Kafka of one broker beside the platform's; its address. At the end it is gone with its disk."""
-    apply(*broker_objects(POD, ALONE, {"KAFKA_CLUSTER_ID": CLUSTER_ID}))
     try:
-        kubectl("-n", "kafka", "wait", f"pod/{POD}", "--for=condition=Ready", "--timeout=120s", timeout=130)
-        yield SERVERS
+        yield start_second_kafka()
     finally:
-        kubectl("-n", "kafka", "delete", f"pod/{POD}", f"configmap/{POD}", "--ignore-not-found", timeout=160)
+        remove_second_kafka()
+
+
+def start_second_kafka() -> str:
+    """The same, for longer."""
+    apply(*broker_objects(POD, ALONE, {"KAFKA_CLUSTER_ID": CLUSTER_ID}))
+    kubectl("-n", "kafka", "wait", f"pod/{POD}", "--for=condition=Ready", "--timeout=120s", timeout=130)
+    return SERVERS
+
+
+def remove_second_kafka() -> None:
+    """It is gone with its disk."""
+    kubectl("-n", "kafka", "delete", f"pod/{POD}", f"configmap/{POD}", "--ignore-not-found", timeout=160)
 
 
 class Mirror(SparkJobs):
