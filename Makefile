@@ -47,7 +47,7 @@ e2e: .venv/.stamp cluster images spark ## Tests on the local Kubernetes cluster
 
 SOAK_SECONDS ?= 600
 e2e-soak: .venv/.stamp cluster images spark ## Faults in a loop, SOAK_SECONDS=600 long; a purge that dies around all its changes; an adversary before all calls; 2,000 simulated days; counts go to e2e/soak/results
-	$(INSTANCE_ENV) && SOAK_SECONDS=$(SOAK_SECONDS) $(PYTEST) e2e/soak -m soak -s
+	$(INSTANCE_ENV) && SOAK_SECONDS=$(SOAK_SECONDS) $(PYTEST) e2e -m soak -s
 	CRASH_POINTS=all $(PYTEST) operator/tests/integration/test_purge_crash_points.py -s
 	ADVERSARY=all $(PYTEST) -n 4 operator/tests/adversary/test_adversary_at_every_call.py -rA
 	$(PYTEST) -m soak operator/tests/simulation/test_many_days.py -s

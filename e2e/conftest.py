@@ -31,7 +31,7 @@ HERE = Path(__file__).parent
 def pytest_itemcollected(item: pytest.Item) -> None:
     """Marks what is e2e here, and what is soak; not the tests of the distributions below."""
     marker = {HERE: pytest.mark.e2e, HERE / "soak": pytest.mark.soak}.get(item.path.parent)
-    if marker is not None:
+    if marker is not None and item.get_closest_marker("soak") is None:
         item.add_marker(marker)
 
 

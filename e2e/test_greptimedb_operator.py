@@ -1,8 +1,8 @@
 """The real greptimedb-operator runs the reference database: Seawall finds it, purges it, and gates its restarts.
 
 An edit of the GreptimeDBCluster restarts nobody by itself, because its partition keeps all datanodes. Seawall lets them
-through one by one, when their WAL can be replayed, by the partition of the StatefulSet. Once Kafka is reached in plain
-text, and once by the users, Secrets and CRDs of Strimzi (docs/examples/strimzi).
+through one by one, when their WAL can be replayed, by the partitions of the StatefulSets. Kafka is reached by users,
+Secrets and CRDs of Strimzi (docs/examples/strimzi); in the soak also in plain text, by a database of one StatefulSet.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from seawall_e2e.toolbox import Toolbox
 from seawall_e2e.waiting import wait_until
 
 RIGHTS = "greptimedbOperator.enabled=true"
-SETS = {(): ("db-datanode",), ("a", "b"): ("db-datanode-a", "db-datanode-b")}
+GROUPS = {"a": 2, "b": 1}
 
 
 @pytest.fixture(scope="module")
@@ -61,7 +61,7 @@ def strimzi(site: Site, toolbox: Toolbox) -> Iterator[StrimziExample]:
 
 def declare(site: Site, database: ManagedRefDb, example: StrimziExample | None) -> None:
     """The WALCluster of the documented example, with this site's topics, before there is a database."""
-    values, kafka = [RIGHTS, "datanodes.statefulSets={" + ",".join(SETS[database.groups]) + "}"], None
+    values, kafka = [RIGHTS, "datanodes.statefulSets={" + ",".join(database.stateful_sets) + "}"], None
     if example is not None:
         kafka = example.external_kafka()
         values += ["strimzi.enabled=true", "secrets.names={" + f"{AUTHORITY},{example.name(OPERATOR)}" + "}"]
@@ -85,15 +85,6 @@ def config_of(spec: Mapping[str, Any]) -> str:
     return str(found["config"])
 
 
-def test_an_edit_of_the_greptimedbcluster_restarts_one_datanode_after_the_other_and_loses_no_row(
-    site: Site, refdb_images: RefDbImages, checker_image: str, initializer: str
-) -> None:
-    database = ManagedRefDb(site.namespace, refdb_images, region_failover=True, initializer=initializer)
-    purge_edit_and_roll(site, database, checker_image)
-    database.edit(edited(database, rollingUpdate={"partition": 0, "maxUnavailable": 1}))
-    site.wal_cluster().wait("PartitionOpen", kind="RestartsGated")
-
-
 def test_datanode_groups_restart_one_after_the_other_on_a_kafka_of_strimzi(
     site: Site, toolbox: Toolbox, refdb_images: RefDbImages, checker_image: str, initializer: str
 ) -> None:
@@ -105,7 +96,7 @@ def test_datanode_groups_restart_one_after_the_other_on_a_kafka_of_strimzi(
             refdb_images,
             region_failover=True,
             initializer=initializer,
-            groups=("a", "b"),
+            groups=GROUPS,
             patch=example.patch(),
         )
         purge_edit_and_roll(site, database, checker_image, example)
@@ -114,6 +105,22 @@ def test_datanode_groups_restart_one_after_the_other_on_a_kafka_of_strimzi(
         wal.wait("TopicsManagedByStrimzi", kind="SharedWithStrimzi")
         example.delete_topic()
         wal.wait("NotShared", kind="SharedWithStrimzi")
+        open_the_gate(site, database)
+
+
+@pytest.mark.soak
+def test_an_edit_of_the_greptimedbcluster_restarts_one_datanode_after_the_other_and_loses_no_row(
+    site: Site, refdb_images: RefDbImages, checker_image: str, initializer: str
+) -> None:
+    database = ManagedRefDb(site.namespace, refdb_images, region_failover=True, initializer=initializer)
+    purge_edit_and_roll(site, database, checker_image)
+    open_the_gate(site, database)
+
+
+def open_the_gate(site: Site, database: ManagedRefDb) -> None:
+    """An edit lowers the partition: Seawall says that Kubernetes restarts by itself then."""
+    database.edit(edited(database, rollingUpdate={"partition": 0, "maxUnavailable": 1}))
+    site.wal_cluster().wait("PartitionOpen", kind="RestartsGated")
 
 
 def purge_edit_and_roll(
@@ -160,7 +167,7 @@ def purge_edit_and_roll(
     assert not set(before.values()) & set(restarts.uids().values())
     assert len(down.most) == 1, f"{sorted(down.most)} were down at once"
     wait_until(
-        lambda: database.partitions() == dict.fromkeys(SETS[database.groups], 1000),
+        lambda: database.partitions() == dict.fromkeys(database.stateful_sets, 1000),
         "the gate is shut",
         explain=restarts.explain,
     )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from copy import deepcopy
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -39,12 +40,12 @@ class ManagedRefDb(RefDb):
 
     Attributes:
         initializer: the image of greptimedb-operator's init container.
-        groups: the names of `datanodeGroups`, of one datanode each; none: one `datanode` as in the example.
+        groups: of each of `datanodeGroups` how many datanodes it has; none: one `datanode` as in the example.
         patch: what is merged into the `spec` of the example's GreptimeDBCluster.
     """
 
     initializer: str = ""
-    groups: tuple[str, ...] = ()
+    groups: Mapping[str, int] = field(default_factory=dict)
     patch: Object = field(default_factory=dict)
 
     def start(self) -> None:
@@ -65,7 +66,12 @@ class ManagedRefDb(RefDb):
     @property
     def datanodes(self) -> int:
         """How many there are."""
-        return len(self.groups) or int(example("greptimedbcluster")["spec"]["datanode"]["replicas"])
+        return sum(self.groups.values()) or int(example("greptimedbcluster")["spec"]["datanode"]["replicas"])
+
+    @property
+    def stateful_sets(self) -> list[str]:
+        """The names of those of its datanodes."""
+        return [f"{NAME}-datanode-{group}" for group in self.groups] or [f"{NAME}-datanode"]
 
     def declared(self) -> Object:
         """The example's GreptimeDBCluster with the `[wal]` that Seawall rendered, refdb's image, and what that needs.
@@ -93,7 +99,9 @@ class ManagedRefDb(RefDb):
         datanode["storage"] = {"fs": {"storageSize": "1Gi"}}
         if self.groups:
             del spec["datanode"]
-            spec["datanodeGroups"] = [{**deepcopy(datanode), "name": name, "replicas": 1} for name in self.groups]
+            spec["datanodeGroups"] = [
+                {**deepcopy(datanode), "name": name, "replicas": count} for name, count in self.groups.items()
+            ]
         return found
 
     def data_plane(self) -> Object:
@@ -126,8 +134,7 @@ class ManagedRefDb(RefDb):
 
     def datanode_pods(self) -> list[Object]:
         """The pods of its datanodes."""
-        names = [f"{NAME}-datanode-{group}" for group in self.groups] or [f"{NAME}-datanode"]
-        return items(self.namespace, "pods", labels=f"{COMPONENT} in ({','.join(names)})")
+        return items(self.namespace, "pods", labels=f"{COMPONENT} in ({','.join(self.stateful_sets)})")
 
     def explain(self) -> str:
         """Its objects, and the ends of logs, for people."""
