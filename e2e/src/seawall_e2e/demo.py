@@ -107,18 +107,32 @@ def begin() -> None:
 
 
 def drop_former_run() -> None:
-    """Removes the database and its 128 topics: a pool never shrinks, so they are deleted in the way Seawall does."""
+    """Removes the database and its 128 topics: a pool never shrinks."""
     RefDb(NAMESPACE, RefDbImages("none", "none")).remove()
     kubectl("-n", NAMESPACE, "delete", "statefulset,pod,pvc", "-l", "app.kubernetes.io/name=checker")
     kubectl("-n", NAMESPACE, "delete", "walsub,walpp,walp,walh,walv,walbp,walb,walrs", "--all")
     kubectl("-n", NAMESPACE, "delete", "pvc", REPORTS, BACKUPS, "--ignore-not-found")
+    if WAL.find() is not None:
+        drop_former_topics()
     remove_second_kafka()
-    if WAL.find() is None:
-        return
+    # Those of the first Kafka, if the database went on with the second one.
+    kafka_tool("kafka-topics", "--delete", "--if-exists", "--topic", f"{PREFIX}_.*")
+
+
+def drop_former_topics() -> None:
+    """In the way Seawall does it."""
     tell("a former run left a WALCluster: it is deleted together with its topics (deletionPolicy Delete)")
     # The database is gone already, so nobody can be asked whether it needs the topics: the spec must not name it.
     nobody = {"dataPlane": {"greptimedb": None, "datanodes": None, "restart": None}}
-    patch = {"spec": {**nobody, "topics": {"deletionPolicy": "Delete"}, "verification": None, "backup": None}}
+    patch = {
+        "spec": {
+            **nobody,
+            "topics": {"deletionPolicy": "Delete"},
+            "verification": None,
+            "backup": None,
+            "subscription": None,
+        }
+    }
     kubectl(*WAL.patch_command(json.dumps(patch)))
     wait_until(has_finalizer, "the finalizer stands", within=60, explain=WAL.explain)
     WAL.delete()
