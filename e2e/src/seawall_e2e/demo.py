@@ -30,7 +30,8 @@ from seawall_e2e.demo_proof import PAGE, prove_and_purge
 from seawall_e2e.demo_replicas import grow_replicas
 from seawall_e2e.demo_restarts import meet_a_bad_record, restart_datanodes
 from seawall_e2e.demo_restore import lose_kafka
-from seawall_e2e.mirrors import remove_second_kafka
+from seawall_e2e.mirrors import POD, remove_second_kafka
+from seawall_e2e.objects import find
 from seawall_e2e.purges import Purges
 from seawall_e2e.refdb import INTERNAL_ERROR, WAL_CONFIG_MAP, RefDb, RefDbImages, build_refdb_images, in_sight
 from seawall_e2e.restarts import RIGHTS
@@ -114,9 +115,15 @@ def drop_former_run() -> None:
     kubectl("-n", NAMESPACE, "delete", "pvc", REPORTS, BACKUPS, "--ignore-not-found")
     if WAL.find() is not None:
         drop_former_topics()
-    remove_second_kafka()
-    # Those of the first Kafka, if the database went on with the second one.
-    kafka_tool("kafka-topics", "--delete", "--if-exists", "--topic", f"{PREFIX}_.*")
+    if find("kafka", "pods", POD) is not None:
+        remove_second_kafka()
+        tell(
+            "the first Kafka still has the topics: its WALCluster was deleted when the database went on with the mirror"
+        )
+        WAL.apply({"prefix": PREFIX, "count": 128, "replicationFactor": 3, "deletionPolicy": "Delete"})
+        WAL.wait("Ready", within=120)
+        wait_until(has_finalizer, "the finalizer stands", within=60, explain=WAL.explain)
+        WAL.delete()
 
 
 def drop_former_topics() -> None:
