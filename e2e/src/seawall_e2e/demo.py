@@ -13,7 +13,6 @@ import time
 from typing import NamedTuple
 
 from seawall_e2e import guide
-from seawall_e2e.backups import BACKUPS
 from seawall_e2e.cluster import (
     BROKERS,
     Operator,
@@ -24,19 +23,17 @@ from seawall_e2e.cluster import (
     scale_kafka,
     start_platform,
 )
-from seawall_e2e.commands import kubectl, refusal_of
+from seawall_e2e.commands import refusal_of
+from seawall_e2e.demo_former_run import drop_former_run
 from seawall_e2e.demo_mirror import go_on_with_the_mirror
 from seawall_e2e.demo_proof import PAGE, prove_and_purge
 from seawall_e2e.demo_replicas import grow_replicas
 from seawall_e2e.demo_restarts import meet_a_bad_record, restart_datanodes
 from seawall_e2e.demo_restore import lose_kafka
-from seawall_e2e.mirrors import POD, remove_second_kafka
-from seawall_e2e.objects import find
 from seawall_e2e.purges import Purges
 from seawall_e2e.refdb import INTERNAL_ERROR, WAL_CONFIG_MAP, RefDb, RefDbImages, build_refdb_images, in_sight
 from seawall_e2e.restarts import RIGHTS
 from seawall_e2e.telling import STARTED, echo, run_and_say, run_and_show, say, step, tell
-from seawall_e2e.verifications import REPORTS
 from seawall_e2e.waiting import wait_until
 
 OPERATOR_NAMESPACE = "seawall"
@@ -98,56 +95,13 @@ def begin() -> None:
             f"settings.resyncSeconds={RESYNC_SECONDS}",
         )
         run_and_show("-n", OPERATOR_NAMESPACE, "get", "pods")
-        drop_former_run()
+        drop_former_run(WAL, PREFIX)
     with step("A WALCluster: 64 topics with 3 replicas each"):
         topics = {"prefix": PREFIX, "count": 64, "replicationFactor": 3}
         WAL.apply(topics, dataPlane=in_sight(NAMESPACE))
         wait_and_tell("Ready")
         show_wal()
         kafka_tool("kafka-topics", "--describe", "--topic", f"{PREFIX}_63")
-
-
-def drop_former_run() -> None:
-    """Removes the database and its 128 topics: a pool never shrinks."""
-    RefDb(NAMESPACE, RefDbImages("none", "none")).remove()
-    kubectl("-n", NAMESPACE, "delete", "statefulset,pod,pvc", "-l", "app.kubernetes.io/name=checker")
-    kubectl("-n", NAMESPACE, "delete", "walsub,walpp,walp,walh,walv,walbp,walb,walrs", "--all")
-    kubectl("-n", NAMESPACE, "delete", "pvc", REPORTS, BACKUPS, "--ignore-not-found")
-    if WAL.find() is not None:
-        drop_former_topics()
-    if find("kafka", "pods", POD) is not None:
-        remove_second_kafka()
-        tell(
-            "the first Kafka still has the topics: its WALCluster was deleted when the database went on with the mirror"
-        )
-        WAL.apply({"prefix": PREFIX, "count": 128, "replicationFactor": 3, "deletionPolicy": "Delete"})
-        WAL.wait("Ready", within=120)
-        wait_until(has_finalizer, "the finalizer stands", within=60, explain=WAL.explain)
-        WAL.delete()
-
-
-def drop_former_topics() -> None:
-    """In the way Seawall does it."""
-    tell("a former run left a WALCluster: it is deleted together with its topics (deletionPolicy Delete)")
-    # The database is gone already, so nobody can be asked whether it needs the topics: the spec must not name it.
-    nobody = {"dataPlane": {"greptimedb": None, "datanodes": None, "restart": None}}
-    patch = {
-        "spec": {
-            **nobody,
-            "topics": {"deletionPolicy": "Delete"},
-            "verification": None,
-            "backup": None,
-            "subscription": None,
-        }
-    }
-    kubectl(*WAL.patch_command(json.dumps(patch)))
-    wait_until(has_finalizer, "the finalizer stands", within=60, explain=WAL.explain)
-    WAL.delete()
-
-
-def has_finalizer() -> bool:
-    """Whether the deletion of the WALCluster will wait for its topics'."""
-    return "finalizers" in (WAL.find() or {}).get("metadata", {})
 
 
 def grow() -> None:
