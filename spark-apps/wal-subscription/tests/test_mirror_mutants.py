@@ -12,7 +12,7 @@ from mirrors import Mirror
 
 from tests.support.mutants import Mutant, find_survivors
 from tests.support.source_mutants import rewritten
-from wal_subscription import copier, log_batches, overlap, planner, target
+from wal_subscription import copier, log_batches, overlap, plan, planner, target
 from wal_subscription.copier import Copier
 from wal_subscription.doubts import Doubts
 from wal_subscription.log_batches import LogBatch
@@ -59,7 +59,7 @@ def property_is(name: str, *, value: bool) -> Callable[[Patch], None]:
 PURE: tuple[Mutant, ...] = (
     (rewritten(planner, "find_stop", "source.start > first", "False"), every_stop),
     (rewritten(planner, "find_stop", "mirrored > max(source.end, topic.start)", "False"), every_stop),
-    (rewritten(planner, "find_other", "state.topic_id != topic_id", "False"), every_stop),
+    (rewritten(plan, "why_other", "state.topic_id != topic_id", "False", planner), every_stop),
     (rewritten(Doubts, "is_certain", "now - since >= CERTAIN_SECONDS[stop.reason]", "True"), every_stop),
     (rewritten(Planner, "plan", "self._doubts.end(name)", "pass"), every_stop),
     (

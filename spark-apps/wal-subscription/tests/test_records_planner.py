@@ -7,6 +7,7 @@ import pytest
 from sparkjob.wire.kafka_state import TopicState
 from tests.support.mutants import Mutant, find_survivors
 from tests.support.source_mutants import rewritten
+from wal_subscription import plan
 from wal_subscription.doubts import CERTAIN_SECONDS
 from wal_subscription.records import planner
 from wal_subscription.records.copier import Copied, Job
@@ -95,9 +96,9 @@ def every_stop() -> None:
 MUTANTS: tuple[Mutant, ...] = (
     (rewritten(planner, "find_stop", "source.start > place.read_from", "source.start > place.position"), every_stop),
     (rewritten(planner, "find_stop", "source.end < place.position", "False"), every_stop),
-    (rewritten(planner, "find_stop", "source.topic_id != topic.source_id", "False"), every_stop),
+    (rewritten(plan, "why_other", "state.topic_id != topic_id", "False", planner), every_stop),
     (
-        rewritten(planner, "find_lost", "found.topic_id != output.topic_id", "False"),
+        rewritten(plan, "why_other", "state.topic_id != topic_id", "False", planner),
         test_a_topic_of_the_target_that_is_gone_stops_all,
     ),
     (

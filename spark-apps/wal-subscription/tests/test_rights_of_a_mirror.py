@@ -15,7 +15,8 @@ from seawall_e2e.loopback import KafkaProcesses
 from seawall_e2e.waiting import wait_until
 from sparkjob.errors import Refused
 from wal_subscription import copier
-from wal_subscription.micro_batches import SOURCE_RIGHTS, TARGET_RIGHTS
+from wal_subscription.batches import SOURCE_RIGHTS
+from wal_subscription.micro_batches import TARGET_RIGHTS
 
 pytestmark = [pytest.mark.integration, pytest.mark.xdist_group("mirror")]
 README = (Path(__file__).parents[1] / "contract/README.md").read_text()

@@ -25,8 +25,9 @@ from seawall_e2e import kafka_users
 from seawall_e2e.loopback import KafkaProcesses
 from seawall_e2e.waiting import wait_until
 from sparkjob.errors import Refused
+from wal_subscription.batches import SOURCE_RIGHTS
 from wal_subscription.records import process
-from wal_subscription.records.micro_batches import PROGRESS_RIGHTS, ROWS_RIGHTS, SOURCE_RIGHTS, RecordsBatches
+from wal_subscription.records.micro_batches import PROGRESS_RIGHTS, ROWS_RIGHTS, RecordsBatches
 
 __all__ = ["strict"]
 pytestmark = [pytest.mark.integration, pytest.mark.xdist_group("mirror")]

@@ -2,57 +2,35 @@
 
 from __future__ import annotations
 
-import logging
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 
 from confluent_kafka.admin import AclOperation
 
-from sparkjob.errors import Interrupted, Refused
 from sparkjob.kafka_options import librdkafka_options
-from sparkjob.wire.kafka_state import KafkaState
+from wal_subscription.batches import SOURCE_RIGHTS, Batches, Run
 from wal_subscription.copier import Copied, Job, Sides
+from wal_subscription.plan import Plan
 from wal_subscription.planner import Planner
-from wal_subscription.report import Report, Stops
 from wal_subscription.request import Request
 from wal_subscription.source import require_cluster
-from wal_subscription.stops import Stop
 
-LOG = logging.getLogger(__name__)
-SOURCE_RIGHTS = {AclOperation.DESCRIBE: "Describe", AclOperation.READ: "Read"}
 TARGET_RIGHTS = {**SOURCE_RIGHTS, AclOperation.WRITE: "Write"}
 
-Run = Callable[[Sequence[Job], Sides, Callable[[str], bool]], list[Copied]]
-"""Runs jobs somewhere; the last argument says which topics have been in trouble."""
 
-
-class MicroBatches:
+class MicroBatches(Batches[Job, Sides, Copied]):
     """One run of a mirror."""
 
-    def __init__(self, request: Request, run: Run, clock: Callable[[], float] = time.monotonic) -> None:
-        self._request, self._run, self._clock = request, run, clock
-        self._planner = Planner(request.topics)
-        self._sides = self._read_sides()
-        self._source, self._target = KafkaState(self._sides.source), KafkaState(self._sides.target)
-        self._stops, self._report = Stops(clock), Report(clock)
+    _planner: Planner
 
-    @property
-    def stops(self) -> list[Stop]:
-        """The topics that must not go on."""
-        return self._stops.found
-
-    @property
-    def is_over(self) -> bool:
-        """Whether it is time to tell what must not go on."""
-        return self._stops.is_time_to_tell or (bool(self.stops) and not self._planner.names)
+    def __init__(
+        self, request: Request, run: Run[Job, Sides, Copied], clock: Callable[[], float] = time.monotonic
+    ) -> None:
+        self._request = request
+        super().__init__(Planner(request.topics), run, clock)
 
     def require_sides(self) -> None:
-        """Refuses what a start can find.
-
-        Raises:
-            Refused: another Kafka answers, a topic has several partitions, or a right is missing.
-            Interrupted: a Kafka does not answer.
-        """
+        """Refuses what a start can find; each topic must have one partition."""
         names, request = self._planner.names, self._request
         for state, kafka, rights in (
             (self._source, request.source, SOURCE_RIGHTS),
@@ -61,40 +39,10 @@ class MicroBatches:
             require_cluster(state, kafka)
             state.require_rights(state.topics(names), rights, "a mirror")
 
-    def once(self) -> None:
-        """One micro-batch. A Kafka that does not answer is left for the next one.
-
-        Raises:
-            Refused: a right is missing.
-        """
-        self._renew()
-        try:
-            names = self._planner.names
-            sources = self._source.topics(names)
-            plan = self._planner.plan(sources, self._target.topics(names), self._clock())
-        except Interrupted as interrupted:
-            self._report.say(str(interrupted))
-            return
-        self._stops.add(plan.stops)
-        for copied in self._run(plan.jobs, self._sides, self._planner.in_trouble) if plan.jobs else ():
-            self._note(copied)
-        self._report.write()
-
-    def _note(self, copied: Copied) -> None:
-        if copied.refused is not None:
-            raise Refused(copied.refused)
-        self._planner.note(copied, self._clock())
-        self._report.count(copied.end - copied.start, copied.trouble)
-        if copied.stop is not None:
-            self._stops.add((copied.stop,))
-
-    def _renew(self) -> None:
-        """Passwords and certificates may have been rotated."""
-        sides = self._read_sides()
-        if sides != self._sides:
-            LOG.info("The files of Kafka's connection have changed")
-            self._sides = sides
-            self._source, self._target = KafkaState(sides.source), KafkaState(sides.target)
+    def _plan(self) -> Plan[Job]:
+        names = self._planner.names
+        sources = self._source.topics(names)
+        return self._planner.plan(sources, self._target.topics(names), self._clock())
 
     def _read_sides(self) -> Sides:
         request = self._request

@@ -3,39 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 
 from sparkjob.wire.kafka_state import TopicState
 from wal_subscription.copier import Copied, Job
-from wal_subscription.doubts import Doubts, Pauses
+from wal_subscription.plan import Plan, TopicPlanner, why_other
 from wal_subscription.request import Topic
 from wal_subscription.stops import Reason, Stop
 
 
-@dataclass(frozen=True, slots=True)
-class Plan:
-    """What is copied next, and what was found to be over since the last plan."""
-
-    jobs: tuple[Job, ...]
-    stops: tuple[Stop, ...]
-
-
-class Planner:
+class Planner(TopicPlanner[Topic, Copied]):
     """Remembers nothing that a start would not find again: only since when something seems to be so."""
 
     def __init__(self, topics: Iterable[Topic]) -> None:
-        self._topics = {topic.name: topic for topic in topics}
-        self._doubts, self._pauses = Doubts(), Pauses()
+        super().__init__(topics)
         self._ends: dict[str, int] = {}
         self._compared: dict[str, int | None] = {}
         self._epochs: dict[str, int | None] = {}
 
-    @property
-    def names(self) -> list[str]:
-        """The topics that go on."""
-        return list(self._topics)
-
-    def plan(self, sources: Mapping[str, TopicState], targets: Mapping[str, TopicState], now: float) -> Plan:
+    def plan(self, sources: Mapping[str, TopicState], targets: Mapping[str, TopicState], now: float) -> Plan[Job]:
         """Plans.
 
         Args:
@@ -65,26 +50,9 @@ class Planner:
                 jobs.append(Job(topic, source.end, compares, source.start))
         return Plan(tuple(jobs), tuple(stops))
 
-    def note(self, copied: Copied, now: float) -> None:
-        """Remembers how a job went."""
-        name = copied.topic
-        if copied.stop is not None:
-            self.stop(name)
-            return
+    def _remember(self, copied: Copied) -> None:
         if copied.compared:
-            self._compared[name] = self._epochs.get(name)
-        if copied.trouble is None or copied.end > copied.start:
-            self._pauses.end(name)
-        else:
-            self._pauses.begin(name, now)
-
-    def in_trouble(self, name: str) -> bool:
-        """Whether a topic's last job came to nothing."""
-        return name in self._pauses
-
-    def stop(self, name: str) -> None:
-        """Plans no more of a topic."""
-        self._topics.pop(name, None)
+            self._compared[copied.topic] = self._epochs.get(copied.topic)
 
 
 def find_stop(topic: Topic, source: TopicState | None, target: TopicState | None, mirrored: int) -> Stop | None:
@@ -109,9 +77,7 @@ def find_other(topic: Topic, source: TopicState | None, target: TopicState | Non
         ("source", source, topic.source_id, Reason.IDENTITY_FENCE_BROKEN, position),
         ("target", target, topic.target_id, Reason.TARGET_LOST, None),
     ):
-        if state is None:
-            return Stop(name, reason, offset, f"topic {name} of the {side} is gone")
-        if state.topic_id != topic_id:
-            message = f"topic {name} of the {side} was made again: it is {state.topic_id}, not {topic_id}"
+        message = why_other(side, name, state, topic_id)
+        if message is not None:
             return Stop(name, reason, offset, message)
     return None

@@ -15,7 +15,9 @@ from typing import Any, Protocol, TypeVar
 from pyspark.sql import DataFrame, SparkSession
 
 from wal_subscription import copier
+from wal_subscription.batches import Batches
 from wal_subscription.micro_batches import MicroBatches
+from wal_subscription.plan import Named
 from wal_subscription.records import process
 from wal_subscription.records.micro_batches import RecordsBatches
 from wal_subscription.records.request import RecordsRequest
@@ -24,15 +26,6 @@ from wal_subscription.stops import Stop
 
 LOG = logging.getLogger(__name__)
 _WAIT_SECONDS = 0.2
-
-
-class Named(Protocol):
-    """A topic."""
-
-    @property
-    def name(self) -> str:
-        """Its name."""
-        ...
 
 
 class OfTopic(Protocol):
@@ -44,21 +37,13 @@ class OfTopic(Protocol):
         ...
 
 
-class Batches(Protocol):
-    """The micro-batches of some sink."""
-
-    @property
-    def stops(self) -> list[Stop]:
-        """The topics that must not go on."""
-        ...
+class Beaten(Protocol):
+    """What is done at each beat."""
 
     @property
     def is_over(self) -> bool:
-        """Whether it is time to tell them."""
+        """Whether it is time to end."""
         ...
-
-    def require_sides(self) -> None:
-        """Refuses what a start can find."""
 
     def once(self) -> None:
         """One micro-batch."""
@@ -76,7 +61,7 @@ def stream(spark: SparkSession, request: Request | RecordsRequest) -> Sequence[S
         Refused: the request cannot be worked on.
         Interrupted: a Kafka did not answer at the start.
     """
-    micro: Batches
+    micro: Batches[Any, Any, Any]
     if isinstance(request, RecordsRequest):
         micro, does = RecordsBatches(request, on_executors(spark, process.copy)), "hands on the rows of"
     else:
@@ -113,7 +98,7 @@ def grouped(jobs: Sequence[JobT], cores: int, in_trouble: Callable[[str], bool])
     return [*(part for at in range(cores) if (part := others[at::cores])), *alone]
 
 
-def _beat(spark: SparkSession, micro: Batches, milliseconds: int, scratch: str) -> None:
+def _beat(spark: SparkSession, micro: Beaten, milliseconds: int, scratch: str) -> None:
     broke, is_over = list[BaseException](), threading.Event()
 
     def once(_: DataFrame, __: int) -> None:
