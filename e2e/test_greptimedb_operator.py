@@ -42,7 +42,7 @@ def initializer(image: str) -> str:  # noqa: ARG001 - the cluster is up
 @contextmanager
 def strimzi(site: Site, toolbox: Toolbox) -> Iterator[StrimziExample]:
     """Its example stands in the site's namespace. Its CRDs go: operators of other tests may not list what is theirs."""
-    folder = crds()
+    folder = str(crds())
     kubectl("apply", "--server-side", "-f", folder)
     try:
         kubectl("wait", "--for=condition=Established", "crd", "-l", "app=strimzi", "--timeout=30s")

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import json
-from datetime import UTC, datetime, timedelta
 
 from seawall_e2e import guide
 from seawall_e2e.cluster import WALCluster
 from seawall_e2e.commands import kubectl
+from seawall_e2e.demo_restore import readopt
 from seawall_e2e.mirrors import NAME, Mirror, build_subscription_image, start_second_kafka
 from seawall_e2e.objects import find
 from seawall_e2e.purges import SEAWALL
@@ -48,10 +48,7 @@ def go_on_with_the_mirror(wal: WALCluster, database: RefDb, prefix: str, count: 
         tell(f"the {len(before)} rows are all there, read from the copy")
     with step("The claim on the database is the old WALCluster's: a person says that the new one has taken its place"):
         wal.wait("Connected", kind="DataPlaneReachable")
-        until = (datetime.now(UTC) + timedelta(hours=1)).isoformat(timespec="seconds")
-        run_and_show(
-            "-n", wal.namespace, "annotate", "walc", wal.name, f"seawall.dev/readopt=it goes on with its mirror@{until}"
-        )
+        readopt(wal, "it goes on with its mirror")
         wal.wait("Intact", kind="WALIntact")
         wait_until(lambda: wal.status()["dataPlane"]["claimed"], "the database is claimed", explain=wal.explain)
         run_and_say(str(SEAWALL), "status", wal.name, "-n", wal.namespace)

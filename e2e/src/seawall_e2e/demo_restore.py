@@ -43,10 +43,7 @@ def lose_kafka(wal: WALCluster, database: RefDb) -> None:
         run_and_show("-n", wal.namespace, "get", "walrs")
         say(json.dumps([row for row in done["topics"] if row["planned"]][:3], indent=1))
     with step("Topics that no region has used are in no backup: a person gives them up, and they are made anew"):
-        until = (datetime.now(UTC) + timedelta(hours=1)).isoformat(timespec="seconds")
-        run_and_show(
-            "-n", wal.namespace, "annotate", "walc", wal.name, f"seawall.dev/readopt=no region used them@{until}"
-        )
+        readopt(wal, "no region used them")
         wal.wait("Ready", within=120)
     with step("The database starts, and replays the log at the offsets that it knows"):
         database.scale(DATANODES)
@@ -54,3 +51,9 @@ def lose_kafka(wal: WALCluster, database: RefDb) -> None:
         if database.rows(guide.SELECT) != before:
             raise AssertionError("the rows are not the same")
         tell(f"the {len(before)} rows are all there; {plan['lostAtMost']} offsets were lost")
+
+
+def readopt(wal: WALCluster, why: str) -> None:
+    """A person says for an hour that what differs from before is right."""
+    until = (datetime.now(UTC) + timedelta(hours=1)).isoformat(timespec="seconds")
+    run_and_show("-n", wal.namespace, "annotate", "walc", wal.name, f"seawall.dev/readopt={why}@{until}")

@@ -7,13 +7,16 @@ ACLs, and the Secrets with Strimzi's keys (docs/adr/0040-strimzi.md).
 from __future__ import annotations
 
 import secrets
+from collections.abc import Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import yaml
 
-from seawall_e2e.cluster import PLATFORM, REPOSITORY, SASL_SSL
-from seawall_e2e.commands import Object, kubectl, run
+from seawall_e2e.cluster import REPOSITORY, SASL_SSL
+from seawall_e2e.commands import Object, kubectl
+from seawall_e2e.loopback.processes import platform_folder
 from seawall_e2e.objects import apply, get
 from seawall_e2e.shell import Shell
 
@@ -27,9 +30,9 @@ def example(file: str) -> list[Object]:
     return list(yaml.safe_load_all((EXAMPLE / f"{file}.yaml").read_text()))
 
 
-def crds() -> str:
+def crds() -> Path:
     """The folder of Strimzi's CRDs; they are made once."""
-    return run(str(PLATFORM / "strimzi/crds.sh"), timeout=1200, show_progress=True).strip()
+    return platform_folder("strimzi/crds.sh", 1200)
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,10 +50,11 @@ class StrimziExample:
 
     def start(self) -> None:
         """Applies the Kafka and the users that it is about, and makes of them what Strimzi would."""
-        apply(*map(self._placed, (*example("kafka"), *self._users())))
+        users = self._users()
+        apply(*map(self._placed, (*example("kafka"), *users)))
         authority = get("kafka", "secrets", "kafka-ca")["data"]["ca.crt"]
         apply(self._placed(_secret(AUTHORITY, data={"ca.crt": authority, "ca.password": ""})))
-        for user in self._users():
+        for user in users:
             name, password = user["metadata"]["name"], secrets.token_hex(16)
             login = f'org.apache.kafka.common.security.scram.ScramLoginModule required username="{name}";'
             self.shell.ask("make", name, password, user["spec"]["authorization"]["acls"])
@@ -90,16 +94,21 @@ class StrimziExample:
         found: list[Object] = self._renamed(example("kafka-users"))
         return found
 
-    def _renamed(self, value: Any) -> Any:
-        if isinstance(value, dict):
-            return {key: self._renamed(each) for key, each in value.items()}
-        if isinstance(value, list):
-            return [self._renamed(each) for each in value]
-        users = {each["metadata"]["name"]: self.name(each["metadata"]["name"]) for each in example("kafka-users")}
-        return {**users, PREFIX: self.prefix}.get(value, value)
+    def _renamed(self, found: Any) -> Any:
+        """With the names of this namespace's users, and of its topics."""
+        users = (each["metadata"]["name"] for each in example("kafka-users"))
+        return _replaced(found, {**{user: self.name(user) for user in users}, PREFIX: self.prefix})
 
     def _placed(self, found: Object) -> Object:
         return {**found, "metadata": {**found["metadata"], "namespace": self.namespace}}
+
+
+def _replaced(found: Any, names: Mapping[str, str]) -> Any:
+    if isinstance(found, dict):
+        return {key: _replaced(each, names) for key, each in found.items()}
+    if isinstance(found, list):
+        return [_replaced(each, names) for each in found]
+    return names.get(found, found)
 
 
 def _secret(name: str, **content: Any) -> Object:

@@ -11,7 +11,7 @@ from typing import Any
 
 from seawall.cli.connection import add_connection, add_operator, add_walcluster
 from seawall.cli.ledger import Get, ask_operator
-from seawall.cli.output import as_data, table
+from seawall.cli.output import add_output, as_data, table
 from seawall.cli.session import Session
 
 COLUMNS = {"TOPIC": "topic", "PARTITION": "partition", "REPLICAS": "original", "WANTED": "wanted", "BYTES": "bytes"}
@@ -22,7 +22,7 @@ def add_arguments(parser: argparse.ArgumentParser, _: str = "") -> None:
     """The arguments of `seawall plan`."""
     add_walcluster(parser)
     add_connection(parser)
-    parser.add_argument("-o", "--output", choices=("table", "json", "yaml"), default="table")
+    add_output(parser, ("table", "json", "yaml"))
     add_operator(parser)
 
 

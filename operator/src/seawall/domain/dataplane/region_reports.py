@@ -106,6 +106,11 @@ class RegionReports(Sequence[RegionReport]):
         """Those of regions that are not flushed up to their end."""
         return self.take(np.flatnonzero(self.memtable_bytes))
 
+    @property
+    def regions_in_memory(self) -> frozenset[int]:
+        """Their regions, by the report of any datanode: a flush of an empty memtable moves nothing."""
+        return frozenset(self.with_rows_in_memory.region.tolist())
+
     def __len__(self) -> int:
         return len(self.region)
 

@@ -100,10 +100,7 @@ def find_all(snapshot: Snapshot) -> tuple[Finding, ...]:
         *(finding for each in snapshot.subscriptions for finding in _of_subscription(each)),
         *(finding for runs in all_runs for run in runs for finding in _stuck(run)),
         *(finding for hold in snapshot.holds for finding in _of_hold(hold.status.state, hold)),
-        *(
-            Finding(Severity.BROKEN, name_of(run), "Failed", at.reason, at.message, at.last_transition_time)
-            for run, at in newest_failures(snapshot)
-        ),
+        *(_of_condition(Severity.BROKEN, name_of(run), at) for run, at in newest_failures(snapshot)),
         *(Finding(Severity.UNKNOWN, cluster, "Read", "NotRead", sentence) for sentence in snapshot.not_read),
     ]
     return tuple(sorted(_merged(found), key=lambda finding: (RANKS[finding.severity], finding.object != cluster)))
@@ -130,7 +127,7 @@ def _of_cluster(cluster: WALCluster) -> Iterator[Finding]:
     for at in status.conditions:
         is_same = at.type == ConditionType.TOPICS_READY and ready is not None and at.reason == ready.reason
         if at.type not in _KSTATUS and at.status != _well(at.type) and not is_same:
-            yield Finding(_severity_of(at), me, at.type, at.reason, at.message, at.last_transition_time)
+            yield _of_condition(_severity_of(at), me, at)
     yield from _of_restarts(cluster)
     if status.conditions and status.observed_generation < cluster.metadata.generation:
         message = "the operator has not looked at the newest spec yet"
@@ -187,7 +184,7 @@ def _readiness(found: AnyResource) -> Iterator[Finding]:
     severity = Severity.STALLED if ConditionType.STALLED in holds else Severity.BY_PERSON
     if ConditionType.RECONCILING in holds:
         severity = Severity.UNDER_WAY
-    yield Finding(severity, name_of(found), "Ready", ready.reason, ready.message, ready.last_transition_time)
+    yield _of_condition(severity, name_of(found), ready)
 
 
 def _backed_up(policy: WALBackupPolicy) -> Iterator[Finding]:
@@ -200,7 +197,7 @@ def _backed_up(policy: WALBackupPolicy) -> Iterator[Finding]:
     for kind, severity in kinds.items():
         at = find_condition(policy.status.conditions, kind)
         if at is not None and at.status == "False":
-            yield Finding(severity, name_of(policy), at.type, at.reason, at.message, at.last_transition_time)
+            yield _of_condition(severity, name_of(policy), at)
 
 
 def _of_subscription(found: WALSubscription) -> Iterator[Finding]:
@@ -212,7 +209,11 @@ def _of_subscription(found: WALSubscription) -> Iterator[Finding]:
     for kind in (ConditionType.WITHIN_BUDGET, ConditionType.TARGET_SAFE):
         at = find_condition(found.status.conditions, kind)
         if at is not None and at.status != "True":
-            yield Finding(_severity_of(at), name_of(found), at.type, at.reason, at.message, at.last_transition_time)
+            yield _of_condition(_severity_of(at), name_of(found), at)
+
+
+def _of_condition(severity: Severity, name: str, at: Condition) -> Finding:
+    return Finding(severity, name, at.type, at.reason, at.message, at.last_transition_time)
 
 
 def _suspended(name: str) -> Finding:

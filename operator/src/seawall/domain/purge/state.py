@@ -229,7 +229,10 @@ def candidates(state: RunState, spec: WALPurgeSpec) -> tuple[AskedRegion, ...]:
     behind = behind.only(end.known & case.prunable.known)
     size = as_bytes(state.planned, case.regions.topic, behind)
     rows = {row for topic, row in state.rows.items() if _is_worth_it(state, topic, row)}
-    flushable, flushed = _with_rows_in_memory(state), offsets.flushed_to(case.regions)
+    flushable, flushed = (
+        RegionReports.of(state.observation.read.reports).regions_in_memory,
+        offsets.flushed_to(case.regions),
+    )
     found: list[tuple[int, AskedRegion]] = []
     for at, topic in enumerate(case.regions.topic.tolist()):
         region, entries = int(case.regions.region[at]), behind.at(at)
@@ -246,7 +249,7 @@ def still_waited_for(state: RunState) -> tuple[int, ...]:
     regions = state.planned.case.regions
     flushed = offsets.flushed_to(regions)
     now = {int(region): flushed.at(at) for at, region in enumerate(regions.region)}
-    in_memory = _with_rows_in_memory(state)
+    in_memory = RegionReports.of(state.observation.read.reports).regions_in_memory
     asked = state.status.flush.regions if state.status.flush else ()
     before = {int(one.region_id): one.flushed_to for one in asked}
     return tuple(region for region, to in before.items() if region in in_memory and now.get(region) == to)
@@ -256,8 +259,3 @@ def _is_worth_it(state: RunState, topic: str, row: int) -> bool:
     if state.against_plan(topic) not in {None, Reason.NOTHING_TO_PURGE}:
         return False
     return state.planned.holder_of(row) not in {Holder.HOLD, Holder.VERIFICATION}
-
-
-def _with_rows_in_memory(state: RunState) -> frozenset[int]:
-    """A flush of an empty memtable moves nothing."""
-    return frozenset(RegionReports.of(state.observation.read.reports).with_rows_in_memory.region.tolist())

@@ -65,7 +65,7 @@ def datanodes_by_id(sources: Sources) -> dict[int, Datanode]:
 def _regions(sources: Sources, ledger: Ledger) -> dict[int, list[RegionFacts]]:
     """By datanode the regions whose route names it."""
     case = ledger.case
-    flushed, in_memory = offsets.flushed_to(case.regions), _with_rows_in_memory(sources.read)
+    flushed, in_memory = offsets.flushed_to(case.regions), RegionReports.of(sources.read.reports).regions_in_memory
     found: dict[int, list[RegionFacts]] = {}
     for row, name in enumerate(ledger.topics.names):
         first, last = np.searchsorted(case.regions.topic, [row, row + 1])
@@ -102,11 +102,6 @@ def _topic(sources: Sources, ledger: Ledger, name: str) -> TopicFacts:
         is_moving=name in sources.moving,
         is_cut=name in sources.cut,
     )
-
-
-def _with_rows_in_memory(read: Read) -> frozenset[int]:
-    """By the report of any datanode: a flush of an empty memtable does no harm."""
-    return frozenset(RegionReports.of(read.reports).with_rows_in_memory.region.tolist())
 
 
 def datanodes_of_pods(
