@@ -119,18 +119,14 @@ def same_run(patch: Patch) -> None:
     patch.setattr(running, "_begin", lambda found, *_: found.stays(decide._standing(found)))
 
 
-def without_its_progress() -> None:
-    stories.test_without_its_topics_of_the_target_it_stops_and_resync_begins_all_anew("progress")
-
-
 MUTANTS: tuple[Mutant, ...] = (
     (hold_of_the_position, stories.test_the_hold_stays_where_an_entry_began_that_is_not_whole),
-    (hold_of_the_source, stories.test_progress_of_others_moves_no_hold),
+    (hold_of_the_source, stories.test_the_hold_stays_where_an_entry_began_that_is_not_whole),
     (any_progress, stories.test_progress_of_others_moves_no_hold),
-    (any_target_topic, without_its_progress),
-    (no_generation, stories.test_a_gap_stops_its_topic_and_resync_begins_it_anew_in_another_generation),
+    (any_target_topic, stories.test_without_a_job_it_is_found_too_that_the_target_lost_its_topics),
+    (no_generation, stories.test_resync_begins_what_has_a_gap_anew_in_another_generation),
     (not_granted, stories.test_nothing_is_made_or_read_before_the_hold_is_granted),
-    (names_never_again, stories.test_a_table_that_is_made_later_is_in_from_its_first_row),
+    (names_never_again, stories.test_a_table_that_is_not_selected_is_left_out_also_when_it_is_new_and_when_it_is_gone),
     (names_before_they_are_needed, stories.test_a_table_that_is_made_later_is_in_from_its_first_row),
     (names_of_any_database, stories.test_names_of_another_database_count_for_nothing),
     (everything, stories.test_only_selected_tables_are_handed_on_and_an_edit_is_another_run),

@@ -114,10 +114,11 @@ def test_only_selected_tables_are_handed_on_and_an_edit_is_another_run() -> None
 def test_a_table_that_is_made_later_is_in_from_its_first_row() -> None:
     """The job meets it first, and stops; the operator reads the names again, and the next run knows it."""
     world = RecordsWorld()
+    process = world.subscriber()
     world.subscribe(tables={"include": ["public.*"], "exclude": ["public.tmp*"]})
-    world.live(world.is_even)
+    world.live(world.is_even, process)
     make_table(world)
-    world.live(world.is_even)
+    world.live(world.is_even, process)
     assert world.rows_of("wal_0") == list(range(45))
     assert world.left_out == []
     assert not any(row.stopped for row in world.subscription().status.topics)
@@ -141,8 +142,8 @@ def test_while_the_database_is_silent_what_runs_goes_on_and_nothing_new_begins()
     world = RecordsWorld()
     world.subscribe(tables={"include": ["public.*"]})
     world.live(world.is_even)
-    world.store.is_silent = True
     world.write("wal_1", 10)
+    world.store.is_silent = True
     world.live(lambda: world.needed_from()["wal_1"] == 50)
     found = world.live(lambda: why(world.subscription())[0] == "NamesUnknown")
     assert "the names of tables are not known" in why(found)[1]
@@ -159,24 +160,50 @@ def test_names_of_another_database_count_for_nothing() -> None:
     assert "has claimed these topics" in why(found)[1]
 
 
-def test_a_gap_stops_its_topic_and_resync_begins_it_anew_in_another_generation() -> None:
+def test_a_gap_stops_its_topic_and_the_others_go_on() -> None:
     world = RecordsWorld()
     world.streaming()
     world.stride = 0
     world.write("wal_2", 20)
-    world.gone_with_holes.add("wal_2")
-    world.purged("wal_2", 50)
+    world.foreign.add("wal_2")
+    world.kafka.topics["wal_2"].log.delete_before(50)
     found = world.live(lambda: world.subscription().status.state is SubscriptionState.STOPPED)
     (stopped,) = [row for row in found.status.topics if row.stopped]
     assert (stopped.name, stopped.stopped, stopped.offset) == ("wal_2", StopReason.SOURCE_GAP, 40)
     world.stride = 25
     world.write("wal_0", 7)
     world.live(lambda: world.needed_from()["wal_0"] == 47)
-    world.subscribe(resync="the rows of May are gone")
+
+
+def lose_and_purge(world: RecordsWorld) -> None:
+    """The target is away for too long, and what it needs of wal_2 is gone."""
+    world.subscribe(lagBudget={"maxBytes": 16000})
+    world.live(world.is_even)
+    world.stride = 0
+    world.write("wal_2", 175)
+    world.live(lambda: world.subscription().status.state is SubscriptionState.LOST and not world.spark.applications)
+    world.purged("wal_2", 100)
+    world.stride = 25
+
+
+def test_resync_begins_what_has_a_gap_anew_in_another_generation() -> None:
+    world = RecordsWorld()
+    lose_and_purge(world)
+    world.subscribe(resync="the rows of May are gone", lagBudget={"maxBytes": "1Mi"})
     found = world.live(world.is_even)
     assert {row.name: row.generation for row in found.status.topics} == {"wal_0": 0, "wal_1": 0, "wal_2": 1}
-    assert world.rows_of("wal_2", 1) == list(range(50, 60))
-    assert world.rows_of("wal_0") == list(range(47))
+    assert world.rows_of("wal_2", 1) == list(range(100, 215))
+    assert world.rows_of("wal_0") == list(range(40))
+
+
+def test_without_a_job_it_is_found_too_that_the_target_lost_its_topics() -> None:
+    world = RecordsWorld()
+    world.streaming()
+    world.spark_operator_runs = False
+    world.recreate(progress_topic(world), world.target)
+    found = world.live(lambda: world.subscription().status.state is SubscriptionState.STOPPED)
+    assert found.status.worst[0].reason is StopReason.TARGET_LOST
+    assert "was made again in the target by somebody else" in found.status.worst[0].message
 
 
 @pytest.mark.parametrize("topic", ["rows", "progress"])
@@ -207,6 +234,16 @@ def test_a_record_without_rows_stops_its_topic_until_there_are_dead_letters() ->
     world.live(world.is_even)
     assert world.target.topics["wal_dead"].partitions == 1
     assert world.rows_of("wal_1") == list(range(40)), "it goes on from where it was"
+
+
+def test_resync_reads_anew_what_the_topic_of_rows_takes() -> None:
+    world = RecordsWorld()
+    world.streaming()
+    world.target.topics[ROWS].configs["max.message.bytes"] = "5000000"
+    world.subscribe(resync="larger rows")
+    world.live(lambda: world.runs(2) and world.is_even())
+    assert [request["records"]["rows"]["maxMessageBytes"] for request in world.requests()] == [1048588, 5000000]
+    assert {row.generation for row in world.subscription().status.topics} == {0}
 
 
 def test_rows_may_go_to_the_kafka_of_the_log_but_not_among_its_topics() -> None:

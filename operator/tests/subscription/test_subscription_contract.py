@@ -76,10 +76,8 @@ def test_a_request_for_rows_is_written_as_its_example() -> None:
         rows=output(records["rows"]), progress=output(records["progress"]), dead_letters=output(records["deadLetters"])
     )
     include, exclude = wanted["tables"]["include"], wanted["tables"]["exclude"]
-    names = {table["id"]: table["name"] for table in wanted["tables"]["known"]} | {
-        9: "private.other",
-        8: "public.tmp_1",
-    }
+    names = {table["id"]: table["name"] for table in wanted["tables"]["known"]}
+    names |= dict.fromkeys(wanted["tables"]["notSelected"], "private.other")
     body = of_records.request_body(
         head_of(wanted),
         wanted["databaseVersion"],

@@ -93,7 +93,7 @@ class RecordsWorld(SubscriptionWorld):
             if is_all or table in known:
                 assert at not in self.handed, f"rows of {at} are handed on twice"
                 self.handed.append(at)
-            elif offset < topic["namesKnownTo"]:
+            elif table in tables["notSelected"] or offset < topic["namesKnownTo"]:
                 self.left_out.append(at)
             else:
                 return offset, "TableUnknown"

@@ -113,7 +113,10 @@ class WALSubscriptionController(Controller[WALSubscription, Observed, WALSubscri
         asks_configs = memory.configs_at is None or not 0 <= now - memory.configs_at < SUBSCRIPTION_CONFIGS_MS
         wanted = wanted_of(obj, cluster, case.kafka_target)
         target = self.kafkas.target(
-            obj, wanted, case.target_names, with_configs=asks_configs or len(case.rows) < len(names)
+            obj,
+            wanted,
+            case.target_names,
+            with_configs=asks_configs or len(case.rows) < len(names) or case.spec.resync != case.status.resync,
         )
         if isinstance(target, LogsNow) and target.brokers is not None and case.spec.sink.mirror is not None:
             memory.brokers = target.brokers

@@ -58,6 +58,11 @@ def _output(topic: TargetTopic) -> dict[str, object]:
 
 
 def tables_of(selection: TableSelection, names: Mapping[int, str]) -> dict[str, object]:
-    """The `tables` of a request: of the tables that there are those that are selected."""
-    known = [{"id": table, "name": name} for table, name in sorted(names.items()) if selection.selects(name)]
-    return {"include": list(selection.include), "exclude": list(selection.exclude), "known": known}
+    """The `tables` of a request: of the tables that there are those that are selected, and those that are not."""
+    chosen = {table for table, name in names.items() if selection.selects(name)}
+    return {
+        "include": list(selection.include),
+        "exclude": list(selection.exclude),
+        "known": [{"id": table, "name": names[table]} for table in sorted(chosen)],
+        "notSelected": sorted(names.keys() - chosen),
+    }

@@ -164,14 +164,26 @@ def _row(case: Case, name: str, start: int, source: LogsNow) -> MirroredTopic | 
 def begun_anew(case: Case, target: LogsNow) -> dict[str, object]:
     """What the status becomes when a person begins anew: topics that have no position begin at the log start.
 
-    Their progress counts for nothing then, because they are of another generation. The topics of the target are
-    recorded anew; without the rows or the progress that there were, all topics of the log begin anew.
+    Their progress counts for nothing then, because they are of another generation. Without the rows or the progress
+    that there were, all topics of the log begin anew, and those of the target are made again.
     """
     records = case.status.records
     lost = None if records is None else find_lost(records, target)
     rows = () if lost is not None else tuple(kept for row in case.status.topics if (kept := _kept(case, row)))
     is_anew = len(rows) < len(case.status.topics)
-    return {"topics": rows, "records": None, "generation": case.status.generation + is_anew}
+    known = None if records is None or lost is not None else _refreshed(records, target)
+    return {"topics": rows, "records": known, "generation": case.status.generation + is_anew}
+
+
+def _refreshed(records: RecordsTopics, target: LogsNow) -> RecordsTopics:
+    """What they take may be more by now."""
+
+    def fresh(topic: TargetTopic) -> TargetTopic:
+        found = _describe(target, topic.name)
+        return topic if found is None else topic.model_copy(update={"max_message_bytes": found.max_message_bytes})
+
+    update = {"rows": fresh(records.rows), "progress": fresh(records.progress)}
+    return records.model_copy(update=update)
 
 
 def _kept(case: Case, row: MirroredTopic) -> MirroredTopic | None:
