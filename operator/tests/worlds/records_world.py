@@ -76,6 +76,8 @@ class RecordsWorld(SubscriptionWorld):
         position = found["position"] if found is not None and is_ours else topic["from"]
         if (found["readFrom"] if found is not None and is_ours else position) < source.log.log_start:
             return stop("SourceGap", position)
+        if position > source.log.end:
+            return stop("Diverged", source.log.end)
         end, why = self._take(topic, request, position)
         self._commit(topic, request, position, end)
         return None if why is None else stop(why, end)
