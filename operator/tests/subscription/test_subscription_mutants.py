@@ -11,7 +11,7 @@ import pytest
 from seawall.controllers import subscription
 from seawall.controllers.subscription import WALSubscriptionController
 from seawall.domain.kafka_log import LogOffsets, ProducerId, ProducerState
-from seawall.domain.subscription import case, decide, holding, logs, promotion, running, targets
+from seawall.domain.subscription import case, contract, decide, holding, logs, promotion, running, targets
 from seawall.domain.subscription.brokers import TargetReason
 from seawall.domain.subscription.case import Case
 from seawall.domain.subscription.contract import Summary
@@ -107,7 +107,7 @@ def any_word(patch: Patch) -> None:
 
 def a_producer_for_each_run(patch: Patch) -> None:
     """Each run has an id of its own: two drivers would not be refused."""
-    honest = running.request_body
+    honest = contract.request_body
 
     def forgetful(head: Any, producer: Any, rows: Any) -> Any:
         return honest(head, producer.model_copy(update={"id": producer.id + head["run"]}), rows)
