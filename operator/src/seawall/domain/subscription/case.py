@@ -138,6 +138,11 @@ class Case:
         """The topic of the target that says how far rows are."""
         return f"{self.writer}.progress"
 
+    @property
+    def reader(self) -> Reader:
+        """What reads the progress of rows."""
+        return Reader(self.writer, self.status.records, self.observed.newest)
+
     @cached_property
     def standings(self) -> dict[str, Position | Halt | None]:
         """How far each of them is, or why it cannot go on; None: that is not known."""
@@ -145,8 +150,7 @@ class Case:
         if isinstance(source, LogsNow) and isinstance(target, LogsNow):
             # What is promoted is written to by others, and its hold does not move any more.
             if self.spec.sink.records is not None:
-                reader = Reader(self.writer, self.status.records, self.observed.newest)
-                return {name: reader.judge(row, source, target) for name, row in self.rows.items()}
+                return {name: self.reader.judge(row, source, target) for name, row in self.rows.items()}
             find = self.find_written if self.status.promotion is None else _as_it_is
             return {name: judge(row, source, target, find) for name, row in self.rows.items()}
         return {name: _recorded(row) for name, row in self.rows.items()}

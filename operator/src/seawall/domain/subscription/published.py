@@ -10,6 +10,7 @@ from seawall.api.v1alpha1.hold import WALHold
 from seawall.api.v1alpha1.subscription import WALSubscription
 from seawall.api.v1alpha1.subscription_status import (
     MAX_WORST,
+    HandedOn,
     Lag,
     LaggingTopic,
     SubscriptionState,
@@ -49,6 +50,14 @@ def lag_of(case: Case) -> Lag | None:
         bytes=None if hold is None else hold.status.lag_bytes,
         seconds=max(case.observed.seconds_behind.values(), default=0),
     )
+
+
+def _handed_on(case: Case) -> HandedOn | None:
+    """Also of topics that stopped; while nobody says it, as it was."""
+    if case.spec.sink.records is None:
+        return None
+    found = case.reader.handed_on(case.rows.values()) if case.rows else None
+    return found or case.status.handed_on
 
 
 def _worst(case: Case) -> tuple[LaggingTopic, ...]:
@@ -129,6 +138,7 @@ def _as_status(case: Case) -> dict[str, object]:
         "counts": _counts(case),
         "lag": lag_of(case),
         "worst": _worst(case),
+        "handed_on": _handed_on(case),
         "measured_time": case.now.replace(microsecond=0),
     }
 
