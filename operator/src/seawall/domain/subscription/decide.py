@@ -46,7 +46,8 @@ from seawall.domain.subscription.case import Case, Observed, Silent, Subscriptio
 from seawall.domain.subscription.logs import Halt, LogsNow, Position, resynced
 from seawall.domain.subscription.published import bare, lag_of, published
 from seawall.domain.subscription.reasons import Reason
-from seawall.domain.subscription.records import topics
+from seawall.domain.subscription.records import begin, topics
+from seawall.domain.subscription.records.chain import Chains
 from seawall.domain.text import listed
 from seawall.domain.times import JOB_RETRY_SECONDS, SUBSCRIPTION_LAGGING_SECONDS
 
@@ -101,9 +102,12 @@ def _case_of_cluster(
         message = f"WALCluster {cluster.metadata.name} has an invalid spec: its conditions say what is wrong"
         return Verdict(Outlook.PROGRESSING, JobReason.CLUSTER_STALLED, message, JOB_RETRY_SECONDS)
     declared, name = cluster.spec.subscription, spec.sink.target
-    target = None if declared is None else declared.target(name)
+    of_table, what = spec.sink.table is not None, f"a Kafka {name} in spec.subscription.targets"
+    if of_table:
+        what = f"a bucket {name} in spec.subscription.buckets"
+    target = None if declared is None else (declared.bucket(name) if of_table else declared.target(name))
     if declared is None or target is None:
-        field = "spec.subscription" if declared is None else f"a Kafka {name} in spec.subscription.targets"
+        field = "spec.subscription" if declared is None else what
         return _stalled(Reason.NOT_DECLARED, f"WALCluster {cluster.metadata.name} does not declare {field}")
     wrong = _selection(spec, cluster.spec)
     return wrong or Case(obj, spec, cluster, cluster.spec, declared, target, observed)
@@ -165,6 +169,8 @@ def _why_nothing_begins(case: Case) -> Verdict | None:
 
 def _copy(case: Case) -> SubscriptionDecision:
     """The topics of the target, as whom they are written to, and what copies; else how it stands."""
+    if case.spec.sink.table is not None:
+        return _copy_to_bucket(case)
     source, target = case.observed.source, case.observed.target
     if not isinstance(target, LogsNow):
         return case.stays(_silence(target))
@@ -175,7 +181,23 @@ def _copy(case: Case) -> SubscriptionDecision:
         decision = targets.prepare(case, source, target) or _take_producer(case)
     else:
         decision = topics.prepare(case, sink, source, target)
-    if decision is None and not case.spec.suspend and targets.active(case):
+    return decision or _run(case)
+
+
+def _copy_to_bucket(case: Case) -> SubscriptionDecision:
+    """Rows that go to a bucket: nothing is made there."""
+    source, chains = case.observed.source, case.observed.chains
+    if not isinstance(chains, Chains):
+        return case.stays(_silence(chains))
+    if not isinstance(source, LogsNow):
+        return case.stays(_silence(source))
+    return begin.begin(case, source) or (None if case.rows else holding.wait_for_grant(case)) or _run(case)
+
+
+def _run(case: Case) -> SubscriptionDecision:
+    """What copies; else how it stands."""
+    decision = None
+    if not case.spec.suspend and targets.active(case):
         if isinstance(case.observed.tables, Silent):
             return case.stays(_silence(case.observed.tables))
         decision = running.run(case) or running.again(case)
@@ -204,10 +226,12 @@ def _resync(case: Case) -> SubscriptionDecision:
         return (
             case.stays(verdict, ReleaseHold(hold)) if rows == case.status.topics else case.becomes(verdict, topics=rows)
         )
-    if not isinstance(target, LogsNow):
-        return case.stays(_silence(target))
     verdict = case.goes_on(JobReason.HOLDING, "it begins anew, as resync says")
     update = {"resync": case.spec.resync, "state": SubscriptionState.HOLDING}
+    if case.spec.sink.table is not None:
+        return case.becomes(verdict, **update, **begin.begun_anew(case))
+    if not isinstance(target, LogsNow):
+        return case.stays(_silence(target))
     if case.spec.sink.records is not None:
         return case.becomes(verdict, **update, **topics.begun_anew(case, target))
     rows = tuple(kept for row in case.status.topics if (kept := resynced(row, target)) is not None)
@@ -229,7 +253,7 @@ def _suspend(case: Case) -> SubscriptionDecision | None:
     return case.stays(verdict, RemoveApplication(application))
 
 
-def _silence(found: Silent | LogsNow | None) -> Verdict:
+def _silence(found: Silent | LogsNow | Chains | None) -> Verdict:
     if isinstance(found, Silent):
         return Verdict(found.outlook, found.reason, found.message, JOB_RETRY_SECONDS)
     return Verdict(Outlook.PROGRESSING, Reason.TARGET_UNREACHABLE, "nobody asked Kafka yet", JOB_RETRY_SECONDS)
@@ -255,10 +279,12 @@ def _standing(case: Case) -> Verdict:
     if _is_behind(case):
         message = "the target lacks records, or half of the budget is used up: status.worst says of which topics"
         return case.goes_on(Reason.LAGGING, message)
-    sink, name = case.spec.sink.records, case.kafka_target.name
+    sink, name = case.spec.sink, case.goes_to.name
     message = f"{len(case.rows)} topics are copied to {name}"
-    if sink is not None:
-        message = f"the rows of {len(case.rows)} topics go to topic {sink.topic} of {name}"
+    if sink.records is not None:
+        message = f"the rows of {len(case.rows)} topics go to topic {sink.records.topic} of {name}"
+    elif sink.table is not None:
+        message = f"the rows of {len(case.rows)} topics go to bucket {name}"
     return Verdict(Outlook.READY, Reason.STREAMING, message, JOB_RETRY_SECONDS)
 
 

@@ -31,6 +31,7 @@ from seawall.domain.step import Event, EventType
 from seawall.domain.subscription.brokers import TargetReason, compare
 from seawall.domain.subscription.case import Case, is_at_risk
 from seawall.domain.subscription.logs import Halt, LogsNow, Position
+from seawall.domain.subscription.records.chain import Chains
 from seawall.domain.times import SUBSCRIPTION_MEASURES
 
 
@@ -54,9 +55,10 @@ def lag_of(case: Case) -> Lag | None:
 
 def _handed_on(case: Case) -> HandedOn | None:
     """Also of topics that stopped; while nobody says it, as it was."""
-    if case.spec.sink.records is None:
-        return None
-    found = case.reader.handed_on(case.rows.values()) if case.rows else None
+    if case.spec.sink.mirror is not None or not case.rows:
+        return case.status.handed_on
+    chains, rows = case.observed.chains, case.rows.values()
+    found = chains.handed_on(rows) if isinstance(chains, Chains) else case.reader.handed_on(rows)
     return found or case.status.handed_on
 
 

@@ -51,30 +51,14 @@ class Reader:
 
     def judge(self, row: MirroredTopic, source: LogsNow, target: LogsNow) -> Position | Halt | None:
         """How far the rows of a topic are, or why they cannot go on; None: that is not known."""
-        if row.stopped is not None:
-            return Halt(row.stopped, row.offset, row.message)
         lost = None if self.topics is None else find_lost(self.topics, target)
-        return missing_source(row, source) or lost or self._position(row, source, target)
-
-    def _position(self, row: MirroredTopic, source: LogsNow, target: LogsNow) -> Position | Halt | None:
-        ends, progress = source.ends(row.name), self._progress(row, target)
-        if source.topic_id(row.name) is None or ends is None or progress is None:
-            return None
-        position, read_from = progress
-        if read_from < ends.log_start:
-            message = (
-                f"{row.name} starts at {ends.log_start} in the source, and its rows are handed on up to {read_from}: "
-                "records are gone that were not"
-            )
-            return Halt(StopReason.SOURCE_GAP, read_from, message)
-        # A source that ends below is one that was cut: its application finds out whether what it has is another log.
-        if position > ends.high_watermark:
-            return None
-        return Position(position, ends.high_watermark, needed=read_from)
+        return judge(row, source, lost, self._progress(row, target))
 
     def handed_on(self, rows: Iterable[MirroredTopic]) -> HandedOn | None:
         """What all of them have handed on; None: of some nobody says it."""
         total = HandedOn(rows=0, dead_letters=0)
+        if self.topics is None:
+            return None
         for row in rows:
             found = None if row.progress_partition is None else self.newest.get(row.progress_partition, _SILENT)
             if isinstance(found, TopicFailure):
@@ -116,6 +100,35 @@ class Reader:
         except ValidationError:
             return None
         return progress if (progress.writer, progress.topic) == (self.writer, row.name) else None
+
+
+def judge(
+    row: MirroredTopic, source: LogsNow, lost: Halt | None, progress: tuple[int, int] | None
+) -> Position | Halt | None:
+    """How far the rows of a topic are, or why they cannot go on; None: that is not known.
+
+    Args:
+        row: the topic.
+        source: read after the progress.
+        lost: why nothing can be gone on with at the target.
+        progress: the next offset, and the first that is still needed; None: nobody says.
+    """
+    if row.stopped is not None:
+        return Halt(row.stopped, row.offset, row.message)
+    halt, ends = missing_source(row, source) or lost, source.ends(row.name)
+    if halt is not None or source.topic_id(row.name) is None or ends is None or progress is None:
+        return halt
+    position, read_from = progress
+    if read_from < ends.log_start:
+        message = (
+            f"{row.name} starts at {ends.log_start} in the source, and its rows are handed on up to {read_from}: "
+            "records are gone that were not"
+        )
+        return Halt(StopReason.SOURCE_GAP, read_from, message)
+    # A source that ends below is one that was cut: its application finds out whether what it has is another log.
+    if position > ends.high_watermark:
+        return None
+    return Position(position, ends.high_watermark, needed=read_from)
 
 
 def find_lost(topics: RecordsTopics, target: LogsNow) -> Halt | None:
