@@ -14,7 +14,7 @@ from record_stories import RecordStories, spoil_parts, spoil_value
 from seawall_e2e.loopback import KafkaProcesses
 from tests.support.mutants import Mutant, find_survivors
 from tests.support.source_mutants import rewritten
-from wal_subscription.records import copier, newest, process, sink
+from wal_subscription.records import copier, guards, newest, process, sink
 from wal_subscription.records.copier import Copier
 from wal_subscription.records.micro_batches import RecordsBatches
 from wal_subscription.records.sink import Writer
@@ -86,13 +86,16 @@ def test_no_guard_can_be_taken_away(tell: RecordStories) -> None:
             rewritten(process, "_run", "except Overtaken", "except ZeroDivisionError"),
             tell.who_was_overtaken_between_two_jobs_begins_anew_at_once,
         ),
-        (rewritten(copier, "require_ours", "found.run > request.run", "False"), tell.an_older_run_writes_no_more),
         (
-            rewritten(copier, "require_ours", "found.writer != writer", "False"),
+            rewritten(guards, "require_ours", "found.run > request.run", "False", copier),
+            tell.an_older_run_writes_no_more,
+        ),
+        (
+            rewritten(guards, "require_ours", "found.writer != writer", "False", copier),
             tell.progress_of_another_subscription_is_told,
         ),
         (
-            rewritten(Copier, "_require_same", "digest_of([record]) != found.last", "False"),
+            rewritten(guards, "require_same", "digest_of([record]) != found.last", "False", copier),
             tell.a_source_that_has_another_record_now_is_told,
         ),
         (

@@ -11,17 +11,23 @@ import time
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
-from kafka.protocol.metadata import MetadataRequest
-
-from sparkjob.wire.connection import Connection, name_of, uuid_of
+from sparkjob.wire.connection import Connection
 from sparkjob.wire.reader import Range, Reader
 from sparkjob.wire.records import Record, digest_of
 from wal_subscription.records.decoder import Decoder, Poison, UnknownTable
-from wal_subscription.records.encoding import Encoder
+from wal_subscription.records.encoding import Encoder, Row
+from wal_subscription.records.guards import (
+    PATIENCE_SECONDS,
+    UNCOMMITTED,
+    require_ids,
+    require_ours,
+    require_same,
+    require_source,
+)
 from wal_subscription.records.progress import Progress
 from wal_subscription.records.request import RecordsRequest, Topic
 from wal_subscription.records.sink import Writer
-from wal_subscription.stops import MustStop, Reason, Stop, Trouble
+from wal_subscription.stops import MustStop, Reason, Stop
 
 MOST_SECONDS = 10.0
 """So long one stretch may take: others wait for it."""
@@ -29,9 +35,6 @@ COMMIT_SECONDS = 1.0
 COMMIT_ROWS = 20_000
 COMMIT_BYTES = 16 << 20
 """What one transaction has at most, or a little more: an entry is not cut."""
-_UNCOMMITTED = "read_uncommitted"
-"""As the database reads: what was aborted, too."""
-_PATIENCE_SECONDS = 10.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,7 +98,7 @@ class Copier:
         self._source, self._target = source, target
         self._writer = Writer(sides.target, sides.request.sink, topic)
         self._encoder = Encoder(topic.name, sides.request.sink, sides.request.selection)
-        self._decoder: Decoder | None = None
+        self._decoder: Decoder[Row] | None = None
         self._next = 0
         self._last: Record | None = None
         self._rows = self._bytes = self._dead_letters = 0
@@ -109,7 +112,7 @@ class Copier:
         progress = self.begun = self.progress or self._open(job)
         require_source(job, progress)
         give_up, commit_at = time.monotonic() + MOST_SECONDS, time.monotonic() + COMMIT_SECONDS
-        with Reader(self._sides.source, _PATIENCE_SECONDS, _UNCOMMITTED) as reader:
+        with Reader(self._sides.source, PATIENCE_SECONDS, UNCOMMITTED) as reader:
             for record, _ in reader.read(Range(self._topic.name, self._next, job.end)):
                 self._take(record)
                 self._next, self._last, now = record.offset + 1, record, time.monotonic()
@@ -130,7 +133,7 @@ class Copier:
         found = self._writer.open()
         self.epoch = job.epoch
         require_ours(found, request, topic)
-        self._require_same(found, job)
+        require_same(found, job, self._sides.source)
         position = topic.start if found is None else found.position
         progress = found or Progress(
             request.sink.writer,
@@ -150,17 +153,6 @@ class Copier:
         if found is None or found.run != request.run:
             self._write(progress, position, progress.read_from)  # older runs find it, and end
         return progress
-
-    def _require_same(self, found: Progress | None, job: Job) -> None:
-        """The source still has the record that was handed on last, if it has that offset."""
-        if found is None or found.last is None or not job.source_start < found.position <= job.end:
-            return
-        last, name = found.position - 1, self._topic.name
-        with Reader(self._sides.source, _PATIENCE_SECONDS, _UNCOMMITTED) as reader:
-            record = next((record for record, _ in reader.read(Range(name, last, last + 1))), None)
-        if record is None or digest_of([record]) != found.last:
-            message = f"topic {name} has another record at offset {last} in the source than the one that was handed on"
-            raise MustStop(Stop(name, Reason.DIVERGED, last, message))
 
     def _take(self, record: Record) -> None:
         """What a record completes goes to the target."""
@@ -227,48 +219,3 @@ class Copier:
             return progress.last
         last = self._last
         return None if last is None or last.offset != position - 1 else digest_of([last])
-
-
-def require_ours(found: Progress | None, request: RecordsRequest, topic: Topic) -> None:
-    """Stops where the progress is another one's.
-
-    Raises:
-        MustStop: it is so.
-    """
-    if found is None:
-        return
-    name, writer = topic.name, request.sink.writer
-    where = f"the progress of topic {name} in the target is"
-    if found.writer != writer:
-        raise MustStop(Stop(name, Reason.DIVERGED, found.position, f"{where} of {found.writer}, not of {writer}"))
-    if found.topic_id != topic.source_id:
-        message = f"{where} about {found.topic_id}, not {topic.source_id}: the topic was made again"
-        raise MustStop(Stop(name, Reason.IDENTITY_FENCE_BROKEN, found.position, message))
-    if found.run > request.run:
-        message = f"{where} of run {found.run}, and this is run {request.run}"
-        raise MustStop(Stop(name, Reason.FENCED, found.position, message))
-
-
-def require_source(job: Job, progress: Progress) -> None:
-    """Not now, if the source does not have what comes next: the driver finds out whether it is so for good.
-
-    Raises:
-        Trouble: it is so.
-    """
-    if job.source_start > progress.read_from:
-        name = job.topic.name
-        raise Trouble(f"topic {name} begins at offset {job.source_start} in the source, beyond {progress.read_from}")
-
-
-def require_ids(connection: Connection, ids: Mapping[str, str]) -> None:
-    """Topics that were made again are not read on, and get nothing.
-
-    Raises:
-        Trouble: one is, or is gone.
-    """
-    asked = [MetadataRequest.MetadataRequestTopic(name=name) for name in ids]
-    for found in connection.ask(MetadataRequest(topics=asked, allow_auto_topic_creation=False)).topics:
-        if found.error_code:
-            raise Trouble(f"topic {found.name} is not known: {name_of(found.error_code)}")
-        if found.topic_id != uuid_of(ids[found.name]):
-            raise Trouble(f"topic {found.name} was made again")

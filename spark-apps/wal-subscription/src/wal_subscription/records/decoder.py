@@ -8,10 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import lru_cache
+from typing import Generic, Protocol, TypeVar
 
 from sparkjob.entry_rows import NotReadable
 from sparkjob.wire.records import Record
-from wal_subscription.records.encoding import Encoder, Row
+from wal_subscription.records.selection import Selection
 from walrecord import (
     Entry,
     First,
@@ -28,6 +29,9 @@ from walrecord.region import region_group, table_id
 
 OPEN_MILLISECONDS = 600_000
 """An entry that is open for longer than this, by the times of the log's records, is not waited for any more."""
+
+
+RowT_co = TypeVar("RowT_co", covariant=True)
 
 
 class Poison(Exception):  # noqa: N818 - what it is called
@@ -47,21 +51,34 @@ class UnknownTable(Exception):  # noqa: N818 - what is the matter
         self.offset, self.region = offset, region
 
 
-class Decoder:
+class Encodes(Protocol[RowT_co]):
+    """How a sink has the rows of an entry."""
+
+    @property
+    def selection(self) -> Selection:
+        """Whose rows are handed on."""
+        ...
+
+    def rows(self, entry: Entry) -> list[RowT_co]:
+        """Of an entry, in its order; raises NotReadable: it gives none."""
+        ...
+
+
+class Decoder(Generic[RowT_co]):
     """One topic, from `position` on. What it is given below that only completes entries that end later.
 
     Attributes:
         entries: those of selected tables that it gave rows of.
     """
 
-    def __init__(self, encoder: Encoder, position: int, *, drops_repeats: bool) -> None:
+    def __init__(self, encoder: Encodes[RowT_co], position: int, *, drops_repeats: bool) -> None:
         self._encoder, self._position = encoder, position
         self._reassembler = Reassembler(drops_repeats=drops_repeats)
         self._begun: dict[int, tuple[int, int]] = {}
         self._newest = 0
         self.entries = 0
 
-    def rows(self, record: Record) -> list[Row]:
+    def rows(self, record: Record) -> list[RowT_co]:
         """The rows that a record completes. Whatever it raises, the next record may follow.
 
         Raises:
@@ -96,7 +113,7 @@ class Decoder:
         """The first offset that is needed to go on from a position."""
         return min([position, *self._open()])
 
-    def _rows(self, entry: Entry) -> list[Row]:
+    def _rows(self, entry: Entry) -> list[RowT_co]:
         try:
             rows = self._encoder.rows(entry)
         except NotReadable as reason:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
+from typing import Any
 
 from sparkjob.errors import Refused
 from sparkjob.fields import Fields
@@ -41,44 +42,53 @@ class Progress:
 
     def to_json(self) -> bytes:
         """The value of the record, whose key is the topic."""
-        return json.dumps(
-            {
-                "version": VERSION,
-                "writer": self.writer,
-                "run": self.run,
-                "topic": self.topic,
-                "sourceTopicId": self.topic_id,
-                "from": self.start,
-                "position": self.position,
-                "readFrom": self.read_from,
-                "entries": self.entries,
-                "rows": self.rows,
-                "deadLetters": self.dead_letters,
-                "selection": self.selection,
-                "last": self.last,
-            },
-            separators=(",", ":"),
-        ).encode()
+        return json.dumps(self.members(), separators=(",", ":")).encode()
+
+    def members(self) -> dict[str, Any]:
+        """What it says, as JSON has it."""
+        return {
+            "version": VERSION,
+            "writer": self.writer,
+            "run": self.run,
+            "topic": self.topic,
+            "sourceTopicId": self.topic_id,
+            "from": self.start,
+            "position": self.position,
+            "readFrom": self.read_from,
+            "entries": self.entries,
+            "rows": self.rows,
+            "deadLetters": self.dead_letters,
+            "selection": self.selection,
+            "last": self.last,
+        }
 
 
 def parse_progress(content: bytes | None) -> Progress | None:
     """Reads one; None: it is none."""
     try:
-        fields = Fields.of(json.loads(content or b""), "progress")
-        fields.check_version(VERSION)
-        return Progress(
-            fields.text("writer"),
-            fields.number("run"),
-            fields.text("topic"),
-            fields.text("sourceTopicId"),
-            fields.number("from"),
-            fields.number("position"),
-            fields.number("readFrom"),
-            fields.number("entries"),
-            fields.number("rows"),
-            fields.number("deadLetters"),
-            fields.text("selection"),
-            fields.text_or_none("last"),
-        )
+        return parse_fields(Fields.of(json.loads(content or b""), "progress"))
     except (ValueError, Refused):
         return None
+
+
+def parse_fields(fields: Fields) -> Progress:
+    """The members of one.
+
+    Raises:
+        Refused: they are none.
+    """
+    fields.check_version(VERSION)
+    return Progress(
+        fields.text("writer"),
+        fields.number("run"),
+        fields.text("topic"),
+        fields.text("sourceTopicId"),
+        fields.number("from"),
+        fields.number("position"),
+        fields.number("readFrom"),
+        fields.number("entries"),
+        fields.number("rows"),
+        fields.number("deadLetters"),
+        fields.text("selection"),
+        fields.text_or_none("last"),
+    )

@@ -1,0 +1,135 @@
+"""What must be true before a topic goes on, in every sink that has progress."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Protocol
+
+from kafka.protocol.metadata import MetadataRequest
+
+from sparkjob.wire.connection import Connection, name_of, uuid_of
+from sparkjob.wire.reader import Range, Reader
+from sparkjob.wire.records import digest_of
+from wal_subscription.records.progress import Progress
+from wal_subscription.stops import MustStop, Reason, Stop, Trouble
+
+UNCOMMITTED = "read_uncommitted"
+"""As the database reads: what was aborted, too."""
+PATIENCE_SECONDS = 10.0
+
+
+class SourceTopic(Protocol):
+    """A topic of the source, whatever the sink."""
+
+    @property
+    def name(self) -> str:
+        """Its name."""
+        ...
+
+    @property
+    def source_id(self) -> str:
+        """As Kafka prints it."""
+        ...
+
+
+class OfTopic(Protocol):
+    """A job of any sink that has progress."""
+
+    @property
+    def topic(self) -> SourceTopic:
+        """Whose records it is about."""
+        ...
+
+    @property
+    def end(self) -> int:
+        """Where the source's log ends."""
+        ...
+
+    @property
+    def source_start(self) -> int:
+        """Where it begins."""
+        ...
+
+
+class OfWriter(Protocol):
+    """A sink that has progress."""
+
+    @property
+    def writer(self) -> str:
+        """What progress is signed with."""
+        ...
+
+
+class OfRun(Protocol):
+    """A request of any sink that has progress."""
+
+    @property
+    def run(self) -> int:
+        """Its number."""
+        ...
+
+    @property
+    def sink(self) -> OfWriter:
+        """Where progress goes."""
+        ...
+
+
+def require_ours(found: Progress | None, request: OfRun, topic: SourceTopic) -> None:
+    """Stops where the progress is another one's.
+
+    Raises:
+        MustStop: it is so.
+    """
+    if found is None:
+        return
+    name, writer = topic.name, request.sink.writer
+    where = f"the progress of topic {name} in the target is"
+    if found.writer != writer:
+        raise MustStop(Stop(name, Reason.DIVERGED, found.position, f"{where} of {found.writer}, not of {writer}"))
+    if found.topic_id != topic.source_id:
+        message = f"{where} about {found.topic_id}, not {topic.source_id}: the topic was made again"
+        raise MustStop(Stop(name, Reason.IDENTITY_FENCE_BROKEN, found.position, message))
+    if found.run > request.run:
+        message = f"{where} of run {found.run}, and this is run {request.run}"
+        raise MustStop(Stop(name, Reason.FENCED, found.position, message))
+
+
+def require_same(found: Progress | None, job: OfTopic, source: Mapping[str, str]) -> None:
+    """The source still has the record that was handed on last, if it has that offset.
+
+    Raises:
+        MustStop: it has another one.
+    """
+    if found is None or found.last is None or not job.source_start < found.position <= job.end:
+        return
+    last, name = found.position - 1, job.topic.name
+    with Reader(source, PATIENCE_SECONDS, UNCOMMITTED) as reader:
+        record = next((record for record, _ in reader.read(Range(name, last, last + 1))), None)
+    if record is None or digest_of([record]) != found.last:
+        message = f"topic {name} has another record at offset {last} in the source than the one that was handed on"
+        raise MustStop(Stop(name, Reason.DIVERGED, last, message))
+
+
+def require_source(job: OfTopic, progress: Progress) -> None:
+    """Not now, if the source does not have what comes next: the driver finds out whether it is so for good.
+
+    Raises:
+        Trouble: it is so.
+    """
+    if job.source_start > progress.read_from:
+        name = job.topic.name
+        raise Trouble(f"topic {name} begins at offset {job.source_start} in the source, beyond {progress.read_from}")
+
+
+def require_ids(connection: Connection, ids: Mapping[str, str]) -> None:
+    """Topics that were made again are not read on, and get nothing.
+
+    Raises:
+        Trouble: one is, or is gone.
+    """
+    asked = [MetadataRequest.MetadataRequestTopic(name=name) for name in ids]
+    for found in connection.ask(MetadataRequest(topics=asked, allow_auto_topic_creation=False)).topics:
+        if found.error_code:
+            raise Trouble(f"topic {found.name} is not known: {name_of(found.error_code)}")
+        if found.topic_id != uuid_of(ids[found.name]):
+            raise Trouble(f"topic {found.name} was made again")
