@@ -8,10 +8,12 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Iterator
 
 from sparkjob.bucket import PAGE, Bucket
+from sparkjob.fields import Fields
 from wal_subscription.stops import MustStop, Reason, Stop, Trouble
-from wal_subscription.table.commit import CHECKPOINT_EVERY, Commit, checkpoint_of, parse_commit
+from wal_subscription.table.commit import CHECKPOINT_EVERY, Commit, checkpoint_of, parse_commit, parse_fields
 
 VERSION = 1
 _DIGITS = 20
@@ -61,6 +63,27 @@ class Chain:
             raise self._lost(f"object {self._path(number)} is no commit of this program")
         return commit
 
+    def commits(self) -> Iterator[Commit]:
+        """All of them, from the first one on. Raises as `newest`."""
+        newest = self.newest()
+        if newest is None:
+            return
+        for first in range(0, newest.checkpoint, CHECKPOINT_EVERY):
+            yield from self._of_checkpoint(first + CHECKPOINT_EVERY)
+        for number in range(newest.checkpoint, newest.number + 1):
+            yield self.read(number)
+
+    def _of_checkpoint(self, number: int) -> Iterator[Commit]:
+        """What it is made of; one that is lost costs time."""
+        try:
+            content = self._bucket.get(checkpoint_path(self.folder, number))
+        except FileNotFoundError:
+            for each in range(checkpoint_of(number - 1), number):
+                yield self.read(each)
+            return
+        for fields in Fields.of(json.loads(content), "checkpoint").objects("commits"):
+            yield parse_fields(fields)
+
     def append(self, commit: Commit) -> None:
         """Commits, or nothing is changed by it.
 
@@ -79,7 +102,7 @@ class Chain:
 
     def _write_checkpoint(self, number: int) -> None:
         """Of the commits since the one before. Whoever writes it writes the same, as they never change."""
-        commits = [json.loads(self._content(each)) for each in range(number - CHECKPOINT_EVERY, number)]
+        commits = [json.loads(self._content(each)) for each in range(checkpoint_of(number - 1), number)]
         content = {"version": VERSION, "number": number, "commits": commits}
         self._bucket.put(checkpoint_path(self.folder, number), json.dumps(content, separators=(",", ":")).encode())
 

@@ -145,6 +145,7 @@ _KINDS: Mapping[int, Kind] = {
     DataType.LIST: Kind(None, pa.string()),
     DataType.STRUCT: Kind(None, pa.string()),
 }
+_SEMANTICS: Mapping[int, str] = {number: name for name, number in ColumnSchema.SemanticType.items()}
 OURS = pa.schema(
     [
         ("_topic", pa.string()),
@@ -188,7 +189,7 @@ def kind_of(column: Column) -> Kind:
 
 def name_in_file(name: str) -> str:
     """What a column is called in a file: one that is called as one of ours has one more underscore before it."""
-    return f"_{name}" if name.lstrip("_") in {ours[1:] for ours in _RESERVED} and name.startswith("_") else name
+    return f"_{name}" if f"_{name.lstrip('_')}" in _RESERVED and name.startswith("_") else name
 
 
 def schema_of(columns: Sequence[Column], table_id: int, table: str | None) -> pa.Schema:
@@ -199,7 +200,7 @@ def schema_of(columns: Sequence[Column], table_id: int, table: str | None) -> pa
             kind_of(column).arrow,
             metadata={
                 "seawall.type": TYPES[column.datatype],
-                "seawall.semantic": ColumnSchema.SemanticType.Name(column.semantic),  # type: ignore[arg-type]
+                "seawall.semantic": _SEMANTICS.get(column.semantic, str(column.semantic)),
             },
         )
         for column in columns

@@ -8,7 +8,8 @@ from typing import Any
 
 from sparkjob.errors import Refused
 from sparkjob.fields import MAX_U64, Fields
-from wal_subscription.records.progress import Progress, parse_fields
+from wal_subscription.records.progress import Progress
+from wal_subscription.records.progress import parse_fields as progress_of
 
 CHECKPOINT_EVERY = 100
 """Commits, of which a checkpoint has the content."""
@@ -104,15 +105,23 @@ def checkpoint_of(number: int) -> int:
 def parse_commit(content: bytes) -> Commit | None:
     """Reads one; None: it is none that this program knows."""
     try:
-        fields = Fields.of(json.loads(content), "commit")
-        return Commit(
-            fields.number("number"),
-            parse_fields(fields),
-            tuple(_file(row) for row in fields.objects("files")),
-            tuple(_letter(row) for row in fields.objects("letters")),
-        )
+        return parse_fields(Fields.of(json.loads(content), "commit"))
     except (ValueError, Refused):
         return None
+
+
+def parse_fields(fields: Fields) -> Commit:
+    """The members of one.
+
+    Raises:
+        Refused: they are none.
+    """
+    return Commit(
+        fields.number("number"),
+        progress_of(fields),
+        tuple(_file(row) for row in fields.objects("files")),
+        tuple(_letter(row) for row in fields.objects("letters")),
+    )
 
 
 def _file(fields: Fields) -> File:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
+from sparkjob.entry_rows import NotReadable
+from sparkjob.fields import MAX_U64
 from wal_subscription.records.encoding import decoded
 from wal_subscription.records.selection import Selection
 from wal_subscription.table.columns import Column, columns_of, kind_of
@@ -55,6 +57,8 @@ class Encoder:
                 kind_of(column).read(column.name, [row.values[place] for row in wire])
                 for place, column in enumerate(columns)
             ]
+            if mutation.sequence + len(wire) > MAX_U64:
+                raise NotReadable("has a sequence number that is too large")
             operation = "delete" if mutation.op_type == Mutation.DELETE else "put"
             place = (table, entry.region_id, entry.entry_id, first, mutation.sequence, operation)
             found.append(Rows(*place, len(wire), mutation.rows.ByteSize(), columns, values))
