@@ -87,10 +87,14 @@ def test_drivers_that_are_killed_and_two_at_once_write_each_row_once(
     request = tmp_path / "request.json"
     request.write_text(json.dumps(tabled.request()))
     database, position, kills = Database(name, tabled.source.options), -1, 0
+
+    def is_ahead() -> bool:
+        return tabled.position(name) > position
+
     with database.writes(0.1):
         for count in (1, 2, 2):
             with drivers(request, tmp_path, count) as running:
-                wait_until(lambda: tabled.position(name) > position, "rows are written", within=240)
+                wait_until(is_ahead, "rows are written", within=240)
                 position = tabled.position(name)
                 os.kill(running[0].pid, signal.SIGKILL)  # the Python driver alone: its Java may go on for a moment
                 time.sleep(2.0)
