@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 
 from mirrors import clock_at
+from record_harm import spoil_parts, spoil_value
 from record_logs import CPU, MEM, NET, Written
-from record_stories import spoil_parts, spoil_value
 from table_acting import Acting, checkpoints_every
 
 from sparkjob.bucket import Bucket

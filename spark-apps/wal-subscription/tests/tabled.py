@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow.parquet as pq
-from handed_on import ALL, difference
+from handed_on import ALL, difference, is_selected
 from mirrors import Side
 from record_logs import NAMES, Expected, Written
 
@@ -30,14 +30,19 @@ PREFIX = "here"
 
 @dataclass
 class Tabled:
-    """What the operator does before a run, and what a reader finds after it."""
+    """What the operator does before a run, and what a reader finds after it.
+
+    Attributes:
+        known, known_to: the names of all tables, read when the logs had ended there.
+    """
 
     source: Side
     server: S3Process
     keys: Path
     name: str = field(default_factory=lambda: f"tabled-{secrets.token_hex(4)}")
     tables: Mapping[str, Sequence[str]] = field(default_factory=lambda: dict(ALL))
-    known: Mapping[int, str | None] = field(default_factory=lambda: dict(NAMES))
+    known: Mapping[int, str] = field(default_factory=lambda: dict(NAMES))
+    known_to: int = 0
     run: int = 1
     generation: int = 0
     commit_milliseconds: int = 100
@@ -73,9 +78,9 @@ class Tabled:
         self.source.create(*self.sources)
         return self.sources
 
-    def append(self, log: Written, topic: int = 0) -> None:
-        """What was written to the log since the last time."""
-        self.source.topics.append({self.sources[topic]: log.take()})
+    def append(self, log: Written, topic: int = 0, timestamp: int = 0) -> None:
+        """What was written to the log since the last time; `timestamp` in ms, 0 for now."""
+        self.source.topics.append({self.sources[topic]: log.take()}, timestamp)
 
     def request(self, **other: Any) -> dict[str, Any]:
         """As the operator would write it."""
@@ -102,13 +107,14 @@ class Tabled:
                 "maxFileBytes": self.most_bytes,
                 "deadLetters": self.dead_letters,
             },
-            "tables": {**self.tables, "known": [{"id": table, "name": name} for table, name in self.known.items()]},
+            "tables": {**self.tables, **selected_of(self.known, self.tables)},
             "topics": [
                 {
                     "name": name,
                     "sourceTopicId": sources[name].topic_id,
                     "generation": self.generation,
                     "from": self.starts.get(name, 0),
+                    "namesKnownTo": self.known_to,
                 }
                 for name in self.sources
             ],
@@ -205,6 +211,13 @@ class Tabled:
             letters += len(commit["letters"])
             assert (commit["rows"], commit["deadLetters"]) == (rows, letters)
             position, run = commit["position"], commit["run"]
+
+
+def selected_of(known: Mapping[int, str], globs: Mapping[str, Sequence[str]]) -> dict[str, Any]:
+    """What globs come to."""
+    selected = {table: name for table, name in known.items() if is_selected(name, globs)}
+    others = sorted(known.keys() - selected.keys())
+    return {"known": [{"id": table, "name": name} for table, name in selected.items()], "notSelected": others}
 
 
 def as_expected(row: Mapping[str, Any]) -> Expected:

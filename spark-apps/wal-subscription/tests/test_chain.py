@@ -17,7 +17,7 @@ from wal_subscription.table.commit import CHECKPOINT_EVERY, Commit, checkpoint_o
 from wal_subscription.table.micro_batches import require_condition
 
 FOLDER = "w/chains/wal_0/id/0"
-PROGRESS = Progress("w", 1, "wal_0", "id", 0, 0, 0, entries=0, rows=0, dead_letters=0, selection="s")
+PROGRESS = Progress("w", 1, "wal_0", "id", 0, 0, 0, 0, entries=0, rows=0, dead_letters=0, selection="s")
 
 
 class Memory:

@@ -10,8 +10,8 @@ from pathlib import Path
 import pyarrow.parquet as pq
 import pytest
 from mirrors import clock_at, side_of
+from record_harm import spoil_parts, spoil_value
 from record_logs import CPU, MEM, NAMES, NET, Written
-from record_stories import spoil_parts, spoil_value
 from table_stories import TableStories
 from tabled import PREFIX, Tabled
 
@@ -22,7 +22,8 @@ from sparkjob import bucket
 from sparkjob.bucket import Bucket
 from tests.support.mutants import Mutant, find_survivors
 from tests.support.source_mutants import rewritten
-from wal_subscription.records import guards
+from wal_subscription.records import checks
+from wal_subscription.records.decoder import OPEN_MILLISECONDS
 from wal_subscription.stops import Reason
 from wal_subscription.table import copier, process
 from wal_subscription.table.__main__ import main
@@ -76,15 +77,15 @@ def test_no_guard_can_be_taken_away(tell: TableStories) -> None:
             tell.an_older_run_writes_no_more,
         ),
         (
-            rewritten(guards, "require_ours", "found.run > request.run", "False", copier),
+            rewritten(checks, "require_ours", "found.run > request.run", "False", copier),
             tell.an_older_run_writes_no_more,
         ),
         (
-            rewritten(guards, "require_ours", "found.writer != writer", "False", copier),
+            rewritten(checks, "require_ours", "found.writer != writer", "False", copier),
             tell.commits_of_another_subscription_are_told,
         ),
         (
-            rewritten(guards, "require_same", "digest_of([record]) != found.last", "False", copier),
+            rewritten(checks, "require_same", "digest_of([record]) != found.last", "False", copier),
             tell.a_source_that_has_another_record_now_is_told,
         ),
         (
@@ -137,11 +138,12 @@ def test_an_edit_selects_more_and_less_and_a_table_that_is_made_later_is_there_f
         f"offset 1, of region {region_id(MEM, 0)}, a record of a table whose name is not known"
     )
 
-    tabled.known, tabled.run = {CPU: NAMES[CPU], MEM: NAMES[MEM]}, 2
+    tabled.known_to, tabled.run = len(log.records), 2  # the operator read all names, and did not select this one
     log.entry(CPU)
     tabled.append(log)
     tabled.run_all()
     assert [(row["tableId"], row["table"]) for row in tabled.rows()] == [(CPU, NAMES[CPU])] * 3
+    tabled.known = {CPU: NAMES[CPU], MEM: NAMES[MEM]}
 
     before = tabled.position(tabled.sources[0])
     tabled.tables, tabled.run = {"include": ["public.*"], "exclude": ["public.cpu"]}, 3
@@ -161,6 +163,28 @@ def test_an_edit_selects_more_and_less_and_a_table_that_is_made_later_is_there_f
     ]
     tabled.require_chain()
     assert len({commit["selection"] for commit in tabled.commits()}) == 3
+
+
+def test_an_entry_that_is_open_for_too_long_does_not_hold_the_log_and_what_comes_of_it_later_is_told(
+    tabled: Tabled,
+) -> None:
+    tabled.make()
+    log = Written()
+    entry = log.begin(CPU, 4)
+    log.write(entry, 2)
+    tabled.append(log, timestamp=1_000)
+    log.entry(MEM)
+    tabled.append(log, timestamp=2_000 + OPEN_MILLISECONDS)
+    tabled.run_all()
+    last = tabled.commits()[-1]
+    assert (last["readFrom"], last["givenUp"]) == (3, [{"region": region_id(CPU, 0), "offset": 0}])
+    log.write(entry)
+    tabled.append(log)
+    (stop,) = tabled.run_all(tabled.start(clock_at()))
+    assert (stop.reason, stop.offset) == (Reason.UNREADABLE, 3)
+    tabled.dead_letters = True
+    assert tabled.run_all() == []
+    assert tabled.commits()[-1]["givenUp"] == []
 
 
 def test_dead_letters_are_objects_that_their_commit_names_and_the_topic_goes_on(tabled: Tabled) -> None:

@@ -43,7 +43,7 @@ def test_a_request_is_read(tmp_path: Path) -> None:
     request = parse_any(json.dumps(example(tmp_path)).encode())
     assert isinstance(request, TableRequest)
     assert (request.whom, request.run, request.milliseconds, request.drops_repeats) == ("db/lake", 3, 1000, True)
-    assert request.topics[1] == Topic("wal_1", "Zt0cV1x1Q4uQnL0uQ7cM0g", 1, 0)
+    assert request.topics[1] == Topic("wal_1", "Zt0cV1x1Q4uQnL0uQ7cM0g", 1, 0, 310)
     sink = request.sink
     assert (sink.commit_milliseconds, sink.most_bytes, sink.keeps_dead_letters) == (30_000, 128 << 20, True)
     assert sink.place() == S3(
@@ -51,7 +51,7 @@ def test_a_request_is_read(tmp_path: Path) -> None:
     )
     (tmp_path / "accessKeyId").write_text("rotated")
     assert sink.place().access_key_id == "rotated"
-    assert [request.selection.has(table) for table in (1024, 1025, 1026)] == [True, False, None]
+    assert [request.selection.has(table) for table in (1024, 1025, 1026, 1027)] == [True, False, False, None]
 
 
 def test_what_is_not_said_is_as_the_page_says(tmp_path: Path) -> None:

@@ -12,8 +12,8 @@ from typing import cast
 import pytest
 from mirrors import side_of
 from pyspark.sql import SparkSession
+from record_harm import spoil_value
 from record_logs import CPU, MEM, NET, Written
-from record_stories import spoil_value
 from record_writers import Database
 from spark_marks import WITH_SPARK
 from tabled import Tabled

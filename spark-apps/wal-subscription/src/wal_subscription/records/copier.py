@@ -14,9 +14,7 @@ from dataclasses import dataclass, replace
 from sparkjob.wire.connection import Connection
 from sparkjob.wire.reader import Range, Reader
 from sparkjob.wire.records import Record, digest_of
-from wal_subscription.records.decoder import Decoder, Poison, UnknownTable
-from wal_subscription.records.encoding import Encoder, Row
-from wal_subscription.records.guards import (
+from wal_subscription.records.checks import (
     PATIENCE_SECONDS,
     UNCOMMITTED,
     require_ids,
@@ -24,7 +22,9 @@ from wal_subscription.records.guards import (
     require_same,
     require_source,
 )
-from wal_subscription.records.progress import Progress
+from wal_subscription.records.decoder import Decoder, Poison, UnknownTable
+from wal_subscription.records.encoding import Encoder, Row
+from wal_subscription.records.progress import Progress, begin
 from wal_subscription.records.request import RecordsRequest, Topic
 from wal_subscription.records.sink import Writer
 from wal_subscription.stops import MustStop, Reason, Stop
@@ -110,7 +110,7 @@ class Copier:
             MustStop, Refused, Trouble, Interrupted, RangeGone, KafkaError, OSError: it is over with this copier.
         """
         progress = self.begun = self.progress or self._open(job)
-        require_source(job, progress)
+        require_source(job.topic, job.source_start, progress)
         give_up, commit_at = time.monotonic() + MOST_SECONDS, time.monotonic() + COMMIT_SECONDS
         with Reader(self._sides.source, PATIENCE_SECONDS, UNCOMMITTED) as reader:
             for record, _ in reader.read(Range(self._topic.name, self._next, job.end)):
@@ -133,25 +133,21 @@ class Copier:
         found = self._writer.open()
         self.epoch = job.epoch
         require_ours(found, request, topic)
-        require_same(found, job, self._sides.source)
-        position = topic.start if found is None else found.position
-        progress = found or Progress(
-            request.sink.writer,
-            request.run,
-            topic.name,
-            topic.source_id,
-            position,
-            position,
-            position,
-            entries=0,
-            rows=0,
-            dead_letters=0,
-            selection=request.selection.digest,
-        )
+        if found is None or found.generation != topic.generation:
+            progress, is_told = begin(found, request, topic), False
+        else:
+            require_same(found, job, self._sides.source)
+            progress, is_told = found, found.run == request.run
         self.progress, self._next = progress, progress.read_from
-        self._decoder = Decoder(self._encoder, position, drops_repeats=request.drops_repeats)
-        if found is None or found.run != request.run:
-            self._write(progress, position, progress.read_from)  # older runs find it, and end
+        self._decoder = Decoder(
+            self._encoder,
+            progress.position,
+            drops_repeats=request.drops_repeats,
+            names_known_to=topic.names_known_to,
+            given_up=progress.given_up,
+        )
+        if not is_told:  # older runs and generations find it, and end
+            self._write(progress, progress.position, progress.read_from)
         return progress
 
     def _take(self, record: Record) -> None:
@@ -163,6 +159,7 @@ class Copier:
             if self._request.sink.dead_letters is None:
                 raise self._stop(Reason.UNREADABLE, poison) from None
             self._writer.send_dead_letter(record, poison)
+            self._decoder.pass_over(poison)
             self._dead_letters += 1
             return
         except UnknownTable as unknown:
@@ -187,11 +184,13 @@ class Copier:
         progress, decoder = self.progress, self._decoder
         assert progress is not None  # noqa: S101 - it is open
         assert decoder is not None  # noqa: S101 - as above
+        if position <= progress.position:
+            return
+        decoder.give_up()
         read_from = decoder.read_from(position)
         if at_most is not None:
             read_from = min(read_from, at_most)
-        if position > progress.position:
-            self._write(progress, position, read_from)
+        self._write(progress, position, read_from)
 
     def _write(self, progress: Progress, position: int, read_from: int) -> None:
         request, decoder = self._request, self._decoder
@@ -209,6 +208,7 @@ class Copier:
             dead_letters=progress.dead_letters + self._dead_letters,
             selection=request.selection.digest,
             last=self._digest_before(position, progress),
+            given_up=decoder.given_up,
         )
         self._writer.commit(made)
         self.progress = made

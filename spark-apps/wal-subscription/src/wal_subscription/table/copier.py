@@ -18,8 +18,7 @@ from sparkjob.s3 import S3
 from sparkjob.wire.connection import Connection
 from sparkjob.wire.reader import Range, Reader
 from sparkjob.wire.records import Record, digest_of
-from wal_subscription.records.decoder import Decoder, Poison, UnknownTable
-from wal_subscription.records.guards import (
+from wal_subscription.records.checks import (
     PATIENCE_SECONDS,
     UNCOMMITTED,
     require_ids,
@@ -27,7 +26,8 @@ from wal_subscription.records.guards import (
     require_same,
     require_source,
 )
-from wal_subscription.records.progress import Progress
+from wal_subscription.records.decoder import Decoder, Poison, UnknownTable
+from wal_subscription.records.progress import begin
 from wal_subscription.stops import MustStop, Reason, Stop
 from wal_subscription.table.chain import Chain, chain_folder
 from wal_subscription.table.commit import Commit, Letter
@@ -114,12 +114,18 @@ class Copier:
         Raises:
             MustStop, Refused, Trouble, Interrupted, RangeGone, KafkaError, OSError: it is over before.
         """
-        request, commit = self._request, self._open()
-        self.begun = self.commit = commit
-        require_source(self._job, commit.progress)
+        request, commit, topic = self._request, self._open(), self._topic
+        self.begun, self.commit, progress = commit, commit, commit.progress
+        require_source(topic, self._job.source_start, progress)
         try:
             self._copy(
-                Decoder(Encoder(request.selection), commit.progress.position, drops_repeats=request.drops_repeats)
+                Decoder(
+                    Encoder(request.selection),
+                    progress.position,
+                    drops_repeats=request.drops_repeats,
+                    names_known_to=topic.names_known_to,
+                    given_up=progress.given_up,
+                )
             )
         finally:
             self._files.close()
@@ -127,25 +133,17 @@ class Copier:
     def _open(self) -> Commit:
         request, topic, job = self._request, self._topic, self._job
         found = self._chain.newest(job.known)
-        progress = None if found is None else found.progress
-        require_ours(progress, request, topic)
-        require_same(progress, job, self._sides.source)
-        return found if found is not None and found.progress.run == request.run else self._begin(found)
-
-    def _begin(self, found: Commit | None) -> Commit:
-        """The first commit of this run: older ones find it, and end."""
-        request, topic = self._request, self._topic
         if found is None:
-            number, progress = 0, new_progress(request, topic)
-        else:
-            number = found.number + 1
-            progress = replace(
-                found.progress,
-                run=request.run,
-                start=found.progress.position,
-                selection=request.selection.digest,
-            )
-        return self._append(Commit(number, progress))
+            return self._append(Commit(0, begin(None, request, topic)))
+        require_ours(found.progress, request, topic)
+        require_same(found.progress, job, self._sides.source)
+        return found if found.progress.run == request.run else self._append(self._first_of_run(found))
+
+    def _first_of_run(self, found: Commit) -> Commit:
+        """Without rows: older runs find it, and end."""
+        run, selection = self._request.run, self._request.selection.digest
+        progress = replace(found.progress, run=run, start=found.progress.position, selection=selection)
+        return Commit(found.number + 1, progress)
 
     def _copy(self, decoder: Decoder[Rows]) -> None:
         assert self.commit is not None  # noqa: S101 - it is open
@@ -175,6 +173,7 @@ class Copier:
             if not self._request.sink.keeps_dead_letters:
                 raise self._stop(decoder, Reason.UNREADABLE, poison) from None
             self._letters.append(self._put_letter(record, poison))
+            decoder.pass_over(poison)
             return
         except UnknownTable as unknown:
             raise self._stop(decoder, Reason.TABLE_UNKNOWN, unknown) from None
@@ -211,11 +210,13 @@ class Copier:
         """All rows since the last time; the topic is at `position` then. `at_most` bounds what is read from next."""
         commit = self.commit
         assert commit is not None  # noqa: S101 - it is open
-        before, read_from = commit.progress, decoder.read_from(position)
-        if at_most is not None:
-            read_from = min(read_from, at_most)
+        before = commit.progress
         if position <= before.position:
             return
+        decoder.give_up()
+        read_from = decoder.read_from(position)
+        if at_most is not None:
+            read_from = min(read_from, at_most)
         rows = self._files.rows
         files = self._files.finish()
         progress = replace(
@@ -227,6 +228,7 @@ class Copier:
             rows=before.rows + rows,
             dead_letters=before.dead_letters + len(self._letters),
             last=self._digest_before(position),
+            given_up=decoder.given_up,
         )
         self.commit = self._append(Commit(commit.number + 1, progress, files, tuple(self._letters)))
         self._letters.clear()
@@ -240,24 +242,6 @@ class Copier:
     def _digest_before(self, position: int) -> str | None:
         last = self._last
         return None if last is None or last.offset != position - 1 else digest_of([last])
-
-
-def new_progress(request: TableRequest, topic: Topic) -> Progress:
-    """Of a topic that has none."""
-    start = topic.start
-    return Progress(
-        request.sink.writer,
-        request.run,
-        topic.name,
-        topic.source_id,
-        start,
-        start,
-        start,
-        entries=0,
-        rows=0,
-        dead_letters=0,
-        selection=request.selection.digest,
-    )
 
 
 def _text(content: bytes | None) -> str | None:

@@ -27,12 +27,14 @@ class Topic:
     Attributes:
         generation: of what was written of it: each one is a chain of its own.
         start: where it begins when there is no commit.
+        names_known_to: the names of all tables were read when its log had ended here.
     """
 
     name: str
     source_id: str
     generation: int
     start: int
+    names_known_to: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,10 +91,7 @@ def parse_table_request(content: bytes) -> TableRequest:
     """
     fields = parse_json(content)
     fields.check_version(VERSION)
-    topics = tuple(
-        Topic(row.text("name"), row.text("sourceTopicId"), row.number("generation"), row.number("from"))
-        for row in fields.objects("topics")
-    )
+    topics = tuple(_topic(row) for row in fields.objects("topics"))
     require_names([topic.name for topic in topics])
     return TableRequest(
         digest_of(content),
@@ -104,6 +103,14 @@ def parse_table_request(content: bytes) -> TableRequest:
         selection_of(fields.object("tables")),
         drops_repeated_middle(fields.text_or_none("databaseVersion")),
         topics,
+    )
+
+
+def _topic(row: Fields) -> Topic:
+    return Topic(
+        row.text("name"),
+        row.text("sourceTopicId"),
+        *(row.number(name) for name in ("generation", "from", "namesKnownTo")),
     )
 
 

@@ -1,77 +1,21 @@
-"""What must be true before a topic goes on, in every sink that has progress."""
+"""What must be so of both sides before anything is committed."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Protocol
 
 from kafka.protocol.metadata import MetadataRequest
 
 from sparkjob.wire.connection import Connection, name_of, uuid_of
 from sparkjob.wire.reader import Range, Reader
 from sparkjob.wire.records import digest_of
+from wal_subscription.asked import OfRun, OfTopic, SourceTopic
 from wal_subscription.records.progress import Progress
 from wal_subscription.stops import MustStop, Reason, Stop, Trouble
 
 UNCOMMITTED = "read_uncommitted"
 """As the database reads: what was aborted, too."""
 PATIENCE_SECONDS = 10.0
-
-
-class SourceTopic(Protocol):
-    """A topic of the source, whatever the sink."""
-
-    @property
-    def name(self) -> str:
-        """Its name."""
-        ...
-
-    @property
-    def source_id(self) -> str:
-        """As Kafka prints it."""
-        ...
-
-
-class OfTopic(Protocol):
-    """A job of any sink that has progress."""
-
-    @property
-    def topic(self) -> SourceTopic:
-        """Whose records it is about."""
-        ...
-
-    @property
-    def end(self) -> int:
-        """Where the source's log ends."""
-        ...
-
-    @property
-    def source_start(self) -> int:
-        """Where it begins."""
-        ...
-
-
-class OfWriter(Protocol):
-    """A sink that has progress."""
-
-    @property
-    def writer(self) -> str:
-        """What progress is signed with."""
-        ...
-
-
-class OfRun(Protocol):
-    """A request of any sink that has progress."""
-
-    @property
-    def run(self) -> int:
-        """Its number."""
-        ...
-
-    @property
-    def sink(self) -> OfWriter:
-        """Where progress goes."""
-        ...
 
 
 def require_ours(found: Progress | None, request: OfRun, topic: SourceTopic) -> None:
@@ -86,21 +30,24 @@ def require_ours(found: Progress | None, request: OfRun, topic: SourceTopic) -> 
     where = f"the progress of topic {name} in the target is"
     if found.writer != writer:
         raise MustStop(Stop(name, Reason.DIVERGED, found.position, f"{where} of {found.writer}, not of {writer}"))
-    if found.topic_id != topic.source_id:
-        message = f"{where} about {found.topic_id}, not {topic.source_id}: the topic was made again"
-        raise MustStop(Stop(name, Reason.IDENTITY_FENCE_BROKEN, found.position, message))
     if found.run > request.run:
         message = f"{where} of run {found.run}, and this is run {request.run}"
         raise MustStop(Stop(name, Reason.FENCED, found.position, message))
+    if found.generation > topic.generation:
+        message = f"{where} of generation {found.generation}, and this is generation {topic.generation}"
+        raise MustStop(Stop(name, Reason.FENCED, found.position, message))
+    if found.generation == topic.generation and found.topic_id != topic.source_id:
+        message = f"{where} about {found.topic_id}, not {topic.source_id}: the topic was made again"
+        raise MustStop(Stop(name, Reason.IDENTITY_FENCE_BROKEN, found.position, message))
 
 
-def require_same(found: Progress | None, job: OfTopic, source: Mapping[str, str]) -> None:
+def require_same(found: Progress, job: OfTopic, source: Mapping[str, str]) -> None:
     """The source still has the record that was handed on last, if it has that offset.
 
     Raises:
         MustStop: it has another one.
     """
-    if found is None or found.last is None or not job.source_start < found.position <= job.end:
+    if found.last is None or not job.source_start < found.position <= job.end:
         return
     last, name = found.position - 1, job.topic.name
     with Reader(source, PATIENCE_SECONDS, UNCOMMITTED) as reader:
@@ -110,15 +57,14 @@ def require_same(found: Progress | None, job: OfTopic, source: Mapping[str, str]
         raise MustStop(Stop(name, Reason.DIVERGED, last, message))
 
 
-def require_source(job: OfTopic, progress: Progress) -> None:
+def require_source(topic: SourceTopic, source_start: int, progress: Progress) -> None:
     """Not now, if the source does not have what comes next: the driver finds out whether it is so for good.
 
     Raises:
         Trouble: it is so.
     """
-    if job.source_start > progress.read_from:
-        name = job.topic.name
-        raise Trouble(f"topic {name} begins at offset {job.source_start} in the source, beyond {progress.read_from}")
+    if source_start > progress.read_from:
+        raise Trouble(f"topic {topic.name} begins at offset {source_start} in the source, beyond {progress.read_from}")
 
 
 def require_ids(connection: Connection, ids: Mapping[str, str]) -> None:
