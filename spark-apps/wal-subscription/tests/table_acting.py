@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -46,7 +46,8 @@ class Acting:
         """By the program's own reader."""
         (topic,) = tabled.parsed().topics
         folder = chain_folder(tabled.writer, topic.name, topic.source_id, topic.generation)
-        found = list(Chain(Bucket(tabled.parsed().sink.place()), folder, topic.name).commits())
+        with closing(Bucket(tabled.parsed().sink.place())) as bucket:
+            found = list(Chain(bucket, folder, topic.name).commits())
         assert [each.number for each in found] == list(range(len(found)))
         assert sum(file.rows for each in found for file in each.files) == len(log.of(CPU))
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -111,5 +112,14 @@ def test_a_commit_is_read_as_it_is_written_and_anything_else_is_none() -> None:
     ],
 )
 def test_a_bucket_is_addressed_as_the_request_says(place: S3, url: str) -> None:
-    client = Bucket(place)._client
-    assert client.generate_presigned_url("get_object", {"Bucket": "lake", "Key": "a"}).startswith(url)
+    with closing(Bucket(place)) as bucket:
+        found = bucket._client.generate_presigned_url("get_object", {"Bucket": "lake", "Key": "a"})
+    assert found.startswith(url)
+
+
+def test_an_address_that_is_none_is_refused() -> None:
+    with pytest.raises(Refused, match="the store cannot be asked"):
+        Bucket(S3("lake", "", "r", "s3.example.org", None, "k", "s"))
+    with closing(Bucket(S3("no bucket", "", "r", "http://127.0.0.1:9", None, "k", "s"))) as bucket:
+        with pytest.raises(Refused, match="the store cannot be asked for a"):
+            bucket.get("a")

@@ -9,7 +9,13 @@ from collections.abc import Callable
 from typing import IO, Any
 
 from botocore.config import Config
-from botocore.exceptions import BotoCoreError, ClientError
+from botocore.exceptions import (
+    BotoCoreError,
+    ClientError,
+    NoCredentialsError,
+    ParamValidationError,
+    PartialCredentialsError,
+)
 from botocore.session import Session
 
 from sparkjob.errors import Interrupted, Refused
@@ -30,14 +36,27 @@ _REFUSALS = frozenset(
         "SignatureDoesNotMatch",
     }
 )
+_HOPELESS = (NoCredentialsError, ParamValidationError, PartialCredentialsError)
+"""What the client itself refuses."""
 
 
 class Bucket:
-    """Objects by their paths below the prefix of a bucket."""
+    """Objects by their paths below the prefix of a bucket.
+
+    Raises:
+        Refused: its address is none.
+    """
 
     def __init__(self, place: S3) -> None:
         self._bucket, self._root = place.bucket, place.prefix.strip("/")
-        self._client = _client(place)
+        try:
+            self._client = _client(place)
+        except (ValueError, BotoCoreError) as error:
+            raise Refused(f"the store cannot be asked: {error}") from error
+
+    def close(self) -> None:
+        """Ends its connections."""
+        self._client.close()
 
     def create(self, path: str, content: bytes) -> bool:
         """Publishes these bytes if there is no such object; whether there was none.
@@ -88,6 +107,8 @@ class Bucket:
             return call(Bucket=self._bucket, **asked)
         except ClientError as error:
             raise _meaning(path, error) from error
+        except _HOPELESS as error:
+            raise Refused(f"the store cannot be asked for {path}: {error}") from error
         except BotoCoreError as error:
             raise Interrupted(f"the store does not answer for {path}: {error}") from error
 

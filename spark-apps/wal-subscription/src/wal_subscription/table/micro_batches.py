@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from contextlib import closing
 
 from sparkjob.bucket import Bucket
 from sparkjob.errors import Interrupted, Refused
@@ -34,7 +35,8 @@ class TableBatches(SourceBatches[Job, Sides, Copied]):
         request = self._request
         require_cluster(self._source, request.source)
         self._source.require_rights(self._source.topics(self._planner.names), SOURCE_RIGHTS, "a subscription to tables")
-        require_condition(Bucket(self._sides.place), request.sink.writer)
+        with closing(Bucket(self._sides.place)) as bucket:
+            require_condition(bucket, request.sink.writer)
 
     def _plan(self) -> Plan[Job]:
         return self._planner.plan(self._source.topics(self._planner.names), self._clock())
@@ -59,5 +61,5 @@ def require_condition(bucket: Bucket, writer: str) -> None:
         found = bucket.get(path)
     except FileNotFoundError:
         found = b""
-    if found != _CONTENT or _PROBE not in bucket.names(writer, _PROBE[:-1]):
+    if found != _CONTENT or _PROBE not in bucket.names(writer, _PROBE[:-1], 1):
         raise Interrupted(f"the store does not have {path} as it was written")
