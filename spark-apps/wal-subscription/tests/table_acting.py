@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator
-from contextlib import closing, contextmanager
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -46,8 +46,7 @@ class Acting:
         """By the program's own reader."""
         (topic,) = tabled.parsed().topics
         folder = chain_folder(tabled.writer, topic.name, topic.source_id, topic.generation)
-        with closing(Bucket(tabled.parsed().sink.place())) as bucket:
-            found = list(Chain(bucket, folder, topic.name).commits())
+        found = list(Chain(Bucket(tabled.parsed().sink.place()), folder, topic.name).commits())
         assert [each.number for each in found] == list(range(len(found)))
         assert sum(file.rows for each in found for file in each.files) == len(log.of(CPU))
 

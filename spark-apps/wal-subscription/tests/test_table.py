@@ -59,13 +59,13 @@ def test_a_story_holds(tell: TableStories, story: str) -> None:
 
 def test_no_guard_can_be_taken_away(tell: TableStories) -> None:
     mutants: tuple[Mutant, ...] = (
-        (rewritten(Bucket, "create", ', IfNoneMatch="*"', ""), tell.who_is_overtaken_commits_nothing),
+        (rewritten(Bucket, "create", ', mode="create"', ""), tell.who_is_overtaken_commits_nothing),
         (
-            rewritten(Chain, "append", "self._content(commit.number) != content", "False"),
+            rewritten(Chain, "append", "found != content", "False"),
             tell.who_is_overtaken_commits_nothing,
         ),
         (
-            rewritten(Chain, "append", "self._content(commit.number) != content", "True"),
+            rewritten(Chain, "append", "found != content", "True"),
             tell.whose_answer_was_lost_knows_its_own_commit,
         ),
         (
@@ -274,8 +274,8 @@ def test_another_generation_is_a_chain_of_its_own_and_a_gap_stops_a_topic(tabled
 def test_a_store_that_is_down_or_does_not_answer_for_a_while_is_waited_for(
     tabled: Tabled, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(bucket, "_SECONDS", 1)
-    monkeypatch.setattr(bucket, "_ATTEMPTS", 1)
+    monkeypatch.setattr(bucket, "SECONDS", 1)
+    monkeypatch.setattr(bucket, "FILE_SECONDS", 1)
     tabled.make()
     micro, log, server = tabled.start(), Written(), tabled.server
     for end, begin in ((server.kill, server.start), (server.pause, server.resume)):

@@ -1,80 +1,66 @@
 """Objects of a bucket, some of which are created only where there is none: the condition that a chain stands on.
 
-pyarrow has no conditional writes; botocore has. It needs the extra `sparkjob[s3]`.
+pyarrow has no conditional writes; obstore has. It needs the extra `sparkjob[s3]`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import IO, Any
+from datetime import timedelta
+from itertools import chain, islice
+from pathlib import Path
+from typing import IO
 
-from botocore.config import Config
-from botocore.exceptions import (
-    BotoCoreError,
-    ClientError,
-    NoCredentialsError,
-    ParamValidationError,
-    PartialCredentialsError,
-)
-from botocore.session import Session
+import obstore
+from obstore.exceptions import AlreadyExistsError, BaseError, PermissionDeniedError, UnauthenticatedError
+from obstore.store import ClientConfig, RetryConfig, S3Store
 
 from sparkjob.errors import Interrupted, Refused
 from sparkjob.s3 import S3
 
 PAGE = 1_000
-"""Names that a list has at most."""
-_SECONDS = 15
-_ATTEMPTS = 3
-_REFUSALS = frozenset(
-    {
-        "AccessDenied",
-        "AllAccessDisabled",
-        "InvalidAccessKeyId",
-        "NoSuchBucket",
-        "NotImplemented",
-        "PermanentRedirect",
-        "SignatureDoesNotMatch",
-    }
-)
-_HOPELESS = (NoCredentialsError, ParamValidationError, PartialCredentialsError)
-"""What the client itself refuses."""
+"""Names that a list gives at most."""
+SECONDS = 15
+FILE_SECONDS = 300
+"""So long a whole file may take; all else is small."""
+RETRIES = 2
+_MOST_SAID = 300
 
 
 class Bucket:
     """Objects by their paths below the prefix of a bucket.
 
     Raises:
-        Refused: its address is none.
+        Refused: its address is none, or the file of its certificates cannot be read.
     """
 
     def __init__(self, place: S3) -> None:
-        self._bucket, self._root = place.bucket, place.prefix.strip("/")
+        self._root = place.prefix.strip("/")
         try:
-            self._client = _client(place)
-        except (ValueError, BotoCoreError) as error:
-            raise Refused(f"the store cannot be asked: {error}") from error
-
-    def close(self) -> None:
-        """Ends its connections."""
-        self._client.close()
+            self._store, self._for_files = (_open(place, seconds) for seconds in (SECONDS, FILE_SECONDS))
+        except (BaseError, ValueError, OSError) as error:
+            raise Refused(f"the store cannot be asked: {_said(error)}") from error
 
     def create(self, path: str, content: bytes) -> bool:
         """Publishes these bytes if there is no such object; whether there was none.
 
-        A request whose answer was lost is sent again: so False may mean that this very call created it.
+        A request whose answer was lost is sent again: so False may mean that this very call created it. It may also
+        mean that somebody else is about to, and may fail.
 
         Raises:
             Refused, Interrupted: the store does not take it, or does not answer.
         """
         try:
-            self._ask(path, self._client.put_object, Key=self._key(path), Body=content, IfNoneMatch="*")
+            with _Asking(path):
+                obstore.put(self._store, self._key(path), content, mode="create")
         except FileExistsError:
             return False
         return True
 
     def put(self, path: str, body: bytes | IO[bytes]) -> None:
         """Publishes bytes, or a file from where it is on. Raises as `create`."""
-        self._ask(path, self._client.put_object, Key=self._key(path), Body=body)
+        with _Asking(path):
+            # In parts, it would leave some behind when it dies, and need a right more.
+            obstore.put(self._for_files, self._key(path), body, use_multipart=False)
 
     def get(self, path: str) -> bytes:
         """The whole object.
@@ -83,11 +69,8 @@ class Bucket:
             FileNotFoundError: there is none.
             Refused, Interrupted: as `create`.
         """
-
-        def read(**asked: Any) -> bytes:
-            return bytes(self._client.get_object(**asked)["Body"].read())
-
-        return bytes(self._ask(path, read, Key=self._key(path)))
+        with _Asking(path):
+            return bytes(obstore.get(self._store, self._key(path)).bytes())
 
     def names(self, folder: str, after: str = "", most: int = PAGE) -> list[str]:
         """Names of objects below a folder: the first ones after this name, in the order of their bytes.
@@ -95,56 +78,55 @@ class Bucket:
         Raises as `create`.
         """
         root = self._key(f"{folder}/")
-        asked = {"Prefix": root, "StartAfter": f"{root}{after}", "MaxKeys": most}
-        answer = self._ask(folder, self._client.list_objects_v2, **asked)
-        return [found["Key"].removeprefix(root) for found in answer.get("Contents", ())]
+        with _Asking(folder):
+            listed = obstore.list(self._store, root, offset=f"{root}{after}", chunk_size=min(most, PAGE))
+            return [found["path"].removeprefix(root) for found in islice(chain.from_iterable(listed), most)]
 
     def _key(self, path: str) -> str:
         return f"{self._root}/{path}" if self._root else path
 
-    def _ask(self, path: str, call: Callable[..., Any], **asked: Any) -> Any:
-        try:
-            return call(Bucket=self._bucket, **asked)
-        except ClientError as error:
-            raise _meaning(path, error) from error
-        except _HOPELESS as error:
-            raise Refused(f"the store cannot be asked for {path}: {error}") from error
-        except BotoCoreError as error:
-            raise Interrupted(f"the store does not answer for {path}: {error}") from error
+
+class _Asking:
+    """The store's errors as ours: what it refuses stays so, all else may work later."""
+
+    def __init__(self, path: str) -> None:
+        self._path = path
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
+        match error:
+            case AlreadyExistsError():
+                raise FileExistsError(self._path) from error
+            case PermissionDeniedError() | UnauthenticatedError():
+                raise Refused(f"the store refuses {self._path}: {_said(error)}") from error
+            case FileNotFoundError() if "NoSuchBucket" in str(error):
+                raise Refused(f"the store has no such bucket: {_said(error)}") from error
+            case BaseError():
+                raise Interrupted(f"the store does not answer for {self._path}: {_said(error)}") from error
 
 
-def _meaning(path: str, error: ClientError) -> Exception:
-    """What the store refuses stays so, all else may work later."""
-    found = error.response.get("Error", {})
-    code, said = found.get("Code", ""), found.get("Message", "")
-    match code:
-        case "PreconditionFailed":
-            return FileExistsError(path)
-        case "NoSuchKey":
-            return FileNotFoundError(path)
-        case _ if code in _REFUSALS:
-            return Refused(f"the store refuses {path}: {code}: {said}")
-        case _:
-            return Interrupted(f"the store has trouble with {path}: {code}: {said}")
+def _said(error: BaseException) -> str:
+    return str(error).strip().split("\n", 1)[0][:_MOST_SAID]
 
 
-def _client(place: S3) -> Any:
-    style = "path" if place.is_path_style else "virtual"
-    config = Config(
-        connect_timeout=_SECONDS,
-        read_timeout=_SECONDS,
-        retries={"mode": "standard", "total_max_attempts": _ATTEMPTS},
-        s3={"addressing_style": style},
-        # Other stores than Amazon's do not know the trailers that newer clients send.
-        request_checksum_calculation="when_required",
-        response_checksum_validation="when_required",
-    )
-    return Session().create_client(
-        "s3",
-        region_name=place.region,
-        endpoint_url=place.endpoint,
-        verify=place.ca_file,
-        aws_access_key_id=place.access_key_id,
-        aws_secret_access_key=place.secret_access_key,
-        config=config,
+def _open(place: S3, seconds: float) -> S3Store:
+    client = ClientConfig(timeout=timedelta(seconds=seconds), connect_timeout=timedelta(seconds=min(seconds, 5)))
+    if place.ca_file is not None:
+        client["root_certificate"] = Path(place.ca_file).read_bytes()
+    endpoint = place.endpoint
+    if endpoint is not None:
+        scheme, _, address = endpoint.rstrip("/").partition("://")
+        client["allow_http"] = scheme == "http"
+        if not place.is_path_style:
+            endpoint = f"{scheme}://{place.bucket}.{address}"
+    keys = {"access_key_id": place.access_key_id, "secret_access_key": place.secret_access_key, "endpoint": endpoint}
+    return S3Store(
+        place.bucket,
+        region=place.region,
+        virtual_hosted_style_request=not place.is_path_style,
+        client_options=client,
+        retry_config=RetryConfig(max_retries=RETRIES, retry_timeout=timedelta(seconds=2 * seconds)),
+        **{name: value for name, value in keys.items() if value is not None},
     )

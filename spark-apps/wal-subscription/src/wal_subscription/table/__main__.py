@@ -8,7 +8,6 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Sequence
-from contextlib import closing
 from fnmatch import fnmatchcase
 
 from sparkjob.bucket import Bucket
@@ -37,14 +36,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def _print_files(content: bytes, glob: str) -> None:
     request = parse_table_request(content)
     place, writer = request.sink.place(), request.sink.writer
-    root = "/".join(filter(None, (place.bucket, place.prefix.strip("/"))))
-    with closing(Bucket(place)) as bucket:
-        for topic in request.topics:
-            folder = chain_folder(writer, topic.name, topic.source_id, topic.generation)
-            for commit in Chain(bucket, folder, topic.name).commits():
-                for file in commit.files:
-                    if fnmatchcase(file.table or str(file.table_id), glob):
-                        sys.stdout.write(f"s3://{root}/{file.path}\n")
+    root, bucket = "/".join(filter(None, (place.bucket, place.prefix.strip("/")))), Bucket(place)
+    for topic in request.topics:
+        folder = chain_folder(writer, topic.name, topic.source_id, topic.generation)
+        for commit in Chain(bucket, folder, topic.name).commits():
+            for file in commit.files:
+                if fnmatchcase(file.table or str(file.table_id), glob):
+                    sys.stdout.write(f"s3://{root}/{file.path}\n")
 
 
 def _fail(message: str) -> int:

@@ -97,7 +97,11 @@ class Chain:
         content, path = commit.to_bytes(), self._path(commit.number)
         if self._bucket.create(path, content):
             return
-        if self._content(commit.number) != content:  # else it is ours: an answer was lost
+        try:
+            found = self._bucket.get(path)
+        except FileNotFoundError:
+            raise Trouble(f"another driver is about to make commit {commit.number} of topic {self._topic}") from None
+        if found != content:  # else it is ours: an answer was lost
             raise Overtaken(f"another driver has made commit {commit.number} of topic {self._topic}")
 
     def _write_checkpoint(self, number: int) -> None:

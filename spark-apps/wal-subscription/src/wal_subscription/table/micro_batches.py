@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from contextlib import closing
 
 from sparkjob.bucket import Bucket
 from sparkjob.errors import Interrupted, Refused
@@ -35,8 +34,7 @@ class TableBatches(SourceBatches[Job, Sides, Copied]):
         request = self._request
         require_cluster(self._source, request.source)
         self._source.require_rights(self._source.topics(self._planner.names), SOURCE_RIGHTS, "a subscription to tables")
-        with closing(Bucket(self._sides.place)) as bucket:
-            require_condition(bucket, request.sink.writer)
+        require_condition(Bucket(self._sides.place), request.sink.writer)
 
     def _plan(self) -> Plan[Job]:
         return self._planner.plan(self._source.topics(self._planner.names), self._clock())

@@ -61,8 +61,7 @@ def _copied(job: Job, copier: Copier | None, trouble: str | None, stop: Stop | N
 
 def forget() -> None:
     """As a process begins."""
-    for connection, bucket in _OPEN:
+    for connection, _ in _OPEN:
         connection.close()
-        bucket.close()
     _OPEN.clear()
     _OPENED_FOR.clear()

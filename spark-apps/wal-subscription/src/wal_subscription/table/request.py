@@ -16,8 +16,8 @@ from walrecord import drops_repeated_middle
 
 SINK = "Table"
 _COMMIT_MILLISECONDS, _LEAST_MILLISECONDS, _MOST_MILLISECONDS = 30_000, 100, 3_600_000
-_FILE_BYTES, _LEAST_BYTES, _MOST_BYTES = 128 << 20, 1 << 10, 4 << 30
-"""A store takes no object of more than 5 GiB in one piece, and a file is a little larger than it should be."""
+_FILE_BYTES, _LEAST_BYTES, _MOST_BYTES = 128 << 20, 1 << 10, 1 << 30
+"""A file is sent in one piece, which is in memory for so long."""
 
 
 @dataclass(frozen=True, slots=True)
