@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from sparkjob.bucket import PAGE
 from sparkjob.errors import Interrupted, Refused
 from wal_subscription.records.progress import Progress
 from wal_subscription.stops import MustStop
@@ -28,7 +29,9 @@ class Memory:
         self.asked = 0
 
     def create(self, path: str, content: bytes) -> bool:
-        return self.objects.setdefault(path, content) is content
+        is_new = path not in self.objects
+        self.objects.setdefault(path, content)
+        return is_new
 
     def put(self, path: str, content: bytes) -> None:
         self.objects[path] = content
@@ -39,7 +42,7 @@ class Memory:
             raise FileNotFoundError(path)
         return self.objects[path]
 
-    def names(self, folder: str, after: str = "", most: int = chain.PAGE) -> list[str]:
+    def names(self, folder: str, after: str = "", most: int = PAGE) -> list[str]:
         self.asked += 1
         found = sorted(path.removeprefix(f"{folder}/") for path in self.objects if path.startswith(f"{folder}/"))
         return [name for name in found if name > after][:most]

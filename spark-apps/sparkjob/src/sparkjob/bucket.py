@@ -8,14 +8,17 @@ from __future__ import annotations
 from datetime import timedelta
 from itertools import chain, islice
 from pathlib import Path
-from typing import IO
+from typing import IO, TYPE_CHECKING
 
 import obstore
 from obstore.exceptions import AlreadyExistsError, BaseError, PermissionDeniedError, UnauthenticatedError
-from obstore.store import ClientConfig, RetryConfig, S3Store
+from obstore.store import S3Store
 
 from sparkjob.errors import Interrupted, Refused
 from sparkjob.s3 import S3
+
+if TYPE_CHECKING:
+    from obstore.store import ClientConfig, S3Config
 
 PAGE = 1_000
 """Names that a list gives at most."""
@@ -112,7 +115,10 @@ def _said(error: BaseException) -> str:
 
 
 def _open(place: S3, seconds: float) -> S3Store:
-    client = ClientConfig(timeout=timedelta(seconds=seconds), connect_timeout=timedelta(seconds=min(seconds, 5)))
+    client: ClientConfig = {
+        "timeout": timedelta(seconds=seconds),
+        "connect_timeout": timedelta(seconds=min(seconds, 5)),
+    }
     if place.ca_file is not None:
         client["root_certificate"] = Path(place.ca_file).read_bytes()
     endpoint = place.endpoint
@@ -121,12 +127,14 @@ def _open(place: S3, seconds: float) -> S3Store:
         client["allow_http"] = scheme == "http"
         if not place.is_path_style:
             endpoint = f"{scheme}://{place.bucket}.{address}"
-    keys = {"access_key_id": place.access_key_id, "secret_access_key": place.secret_access_key, "endpoint": endpoint}
+    config: S3Config = {"region": place.region, "virtual_hosted_style_request": not place.is_path_style}
+    if endpoint is not None:
+        config["endpoint"] = endpoint
+    if place.access_key_id is not None and place.secret_access_key is not None:
+        config["access_key_id"], config["secret_access_key"] = place.access_key_id, place.secret_access_key
     return S3Store(
         place.bucket,
-        region=place.region,
-        virtual_hosted_style_request=not place.is_path_style,
+        config=config,
         client_options=client,
-        retry_config=RetryConfig(max_retries=RETRIES, retry_timeout=timedelta(seconds=2 * seconds)),
-        **{name: value for name, value in keys.items() if value is not None},
+        retry_config={"max_retries": RETRIES, "retry_timeout": timedelta(seconds=2 * seconds)},
     )

@@ -38,8 +38,8 @@ def parse_s3(fields: Fields) -> S3:
     Raises:
         Refused: it is incomplete, or a file cannot be read.
     """
-    keys = [fields.text_or_none(name) for name in ("accessKeyIdFile", "secretAccessKeyFile")]
-    if (keys[0] is None) != (keys[1] is None):
+    key_id, secret = (fields.text_or_none(name) for name in ("accessKeyIdFile", "secretAccessKeyFile"))
+    if (key_id is None) != (secret is None):
         raise Refused(f"{fields.where} must have both accessKeyIdFile and secretAccessKeyFile, or none of them")
     return S3(
         fields.text("bucket"),
@@ -47,8 +47,9 @@ def parse_s3(fields: Fields) -> S3:
         fields.text("region"),
         fields.text_or_none("endpoint"),
         fields.text_or_none("caFile"),
-        *(None if path is None else _read(path) for path in keys),
-        path_style=None if fields.members.get("pathStyle") is None else fields.flag("pathStyle"),
+        None if key_id is None else _read(key_id),
+        None if secret is None else _read(secret),
+        None if fields.members.get("pathStyle") is None else fields.flag("pathStyle"),
     )
 
 

@@ -36,7 +36,7 @@ MOST_GIVEN_UP = 1_000
 """Entries of a topic that can be given up: progress names them. Where there are more, the others are waited for."""
 
 
-RowT_co = TypeVar("RowT_co", covariant=True)
+RowT = TypeVar("RowT")
 
 
 class Poison(Exception):  # noqa: N818 - what it is called
@@ -63,7 +63,7 @@ class UnknownTable(Exception):  # noqa: N818 - what is the matter
         self.offset, self.region = offset, region
 
 
-class Encodes(Protocol[RowT_co]):
+class Encodes(Protocol[RowT]):
     """How a sink has the rows of an entry."""
 
     @property
@@ -71,12 +71,12 @@ class Encodes(Protocol[RowT_co]):
         """Whose rows are handed on."""
         ...
 
-    def rows(self, entry: Entry) -> list[RowT_co]:
+    def rows(self, entry: Entry) -> list[RowT]:
         """Of an entry, in its order; raises NotReadable: it gives none."""
         ...
 
 
-class Decoder(Generic[RowT_co]):
+class Decoder(Generic[RowT]):
     """One topic, from `position` on. What it is given below that only completes entries that end later.
 
     Attributes:
@@ -85,7 +85,7 @@ class Decoder(Generic[RowT_co]):
 
     def __init__(
         self,
-        encoder: Encodes[RowT_co],
+        encoder: Encodes[RowT],
         position: int,
         *,
         drops_repeats: bool,
@@ -104,7 +104,7 @@ class Decoder(Generic[RowT_co]):
         """The entries that are not waited for, and of which a part may come after all."""
         return tuple(sorted((GivenUp(*entry) for entry in self._given_up.items()), key=lambda entry: entry.offset))
 
-    def rows(self, record: Record) -> list[RowT_co]:
+    def rows(self, record: Record) -> list[RowT]:
         """The rows that a record completes. Whatever it raises, the next record may follow.
 
         Raises:
@@ -160,7 +160,7 @@ class Decoder(Generic[RowT_co]):
             raise UnknownTable(offset, region)
         return bool(found)
 
-    def _rows(self, entry: Entry) -> list[RowT_co]:
+    def _rows(self, entry: Entry) -> list[RowT]:
         try:
             rows = self._encoder.rows(entry)
         except NotReadable as reason:

@@ -57,7 +57,7 @@ class Kind:
         Raises:
             NotReadable: one is of another type, or is none that a file can have.
         """
-        found = [self._one(name, value) for value in values]
+        found: list[Any] = [self._one(name, value) for value in values]
         if self.least is not None and self.most is not None:
             for value in found:
                 if value is not None and not self.least <= value <= self.most:
