@@ -6,6 +6,7 @@ import json
 import secrets
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from fnmatch import fnmatchcase
 from typing import Any
 
 from confluent_kafka import Consumer, KafkaError, TopicPartition
@@ -28,14 +29,23 @@ COMPACTED = {"cleanup.policy": "compact"}
 
 @dataclass
 class Handed:
-    """What the operator does before a run, and what it reads after it."""
+    """What the operator does before a run, and what it reads after it.
+
+    Attributes:
+        tables: the globs of a person.
+        known, known_to: the names of all tables, read when the logs had ended there.
+        names_others: whether the request has the ids of those that are not selected.
+    """
 
     source: Side
     target: Side
     name: str = field(default_factory=lambda: f"handed-{secrets.token_hex(4)}")
     tables: Mapping[str, Sequence[str]] = field(default_factory=lambda: dict(ALL))
-    known: Mapping[int, str | None] = field(default_factory=lambda: dict(NAMES))
+    known: Mapping[int, str] = field(default_factory=lambda: dict(NAMES))
+    known_to: int = 0
+    names_others: bool = True
     run: int = 1
+    generation: int = 0
     by: str = "Topic"
     partitions: int = 1
     sources: list[str] = field(default_factory=list)
@@ -82,9 +92,9 @@ class Handed:
         """All of them."""
         return [self.rows, self.progress, self.dead]
 
-    def append(self, log: Written, topic: int = 0) -> None:
-        """What was written to the log since the last time."""
-        self.source.topics.append({self.sources[topic]: log.take()})
+    def append(self, log: Written, topic: int = 0, timestamp: int = 0) -> None:
+        """What was written to the log since the last time; `timestamp` in ms, 0 for now."""
+        self.source.topics.append({self.sources[topic]: log.take()}, timestamp)
 
     def request(self, **other: Any) -> dict[str, Any]:
         """As the operator would write it."""
@@ -110,18 +120,26 @@ class Handed:
                 "progress": output(self.progress, len(self.sources)),
                 "deadLetters": output(self.dead, 1, 4_096) if self.dead_letters else None,
             },
-            "tables": {**self.tables, "known": [{"id": table, "name": name} for table, name in self.known.items()]},
+            "tables": self._tables(),
             "topics": [
                 {
                     "name": name,
                     "sourceTopicId": sources[name].topic_id,
                     "from": self.starts.get(name, 0),
                     "progressPartition": number,
+                    "generation": self.generation,
+                    "namesKnownTo": self.known_to,
                 }
                 for number, name in enumerate(self.sources)
             ],
             **other,
         }
+
+    def _tables(self) -> dict[str, Any]:
+        selected = {table: name for table, name in self.known.items() if is_selected(name, self.tables)}
+        others = sorted(self.known.keys() - selected.keys()) if self.names_others else None
+        known = [{"id": table, "name": name} for table, name in selected.items()]
+        return {**self.tables, "known": known, "notSelected": others}
 
     def parsed(self, **other: Any) -> RecordsRequest:
         """As the program reads it."""
@@ -183,15 +201,22 @@ class Handed:
         return len(rows)
 
     def require_chain(self) -> None:
-        """Each transaction begins where the one before it ended."""
-        ends: dict[str, int] = {}
+        """Each transaction begins where the one before it ended, and a generation where it was let begin."""
+        ends: dict[tuple[str, int], int] = {}
         for _, key, value in self.read(self.progress, len(self.sources)):
             progress = parse_progress(value)
             assert progress is not None
             assert key == progress.topic.encode()
-            assert progress.start == ends.get(progress.topic, progress.start)
+            which = progress.topic, progress.generation
+            assert progress.start == ends.get(which, progress.start)
             assert progress.read_from <= progress.position
-            ends[progress.topic] = progress.position
+            ends[which] = progress.position
+
+
+def is_selected(name: str, tables: Mapping[str, Sequence[str]]) -> bool:
+    """By the globs."""
+    includes, excludes = (any(fnmatchcase(name, glob) for glob in tables[which]) for which in ("include", "exclude"))
+    return includes and not excludes
 
 
 def committed_in(options: Mapping[str, str], topic: str, partitions: int) -> list[Any]:

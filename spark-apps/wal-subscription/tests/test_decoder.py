@@ -8,6 +8,7 @@ from itertools import pairwise
 from typing import Any
 
 import pytest
+from decoders import REGION, SINK, decoder, log_of, logs, rows_in, selecting
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from record_logs import CPU, MEM, NAMES, NET, Expected, Record, Written
@@ -15,8 +16,8 @@ from record_logs import CPU, MEM, NAMES, NET, Expected, Record, Written
 from sparkjob.wire.records import Record as LogRecord
 from tests.support.mutants import Mutant, find_survivors
 from tests.support.source_mutants import rewritten
-from wal_subscription.records.decoder import OPEN_MILLISECONDS, Decoder, Poison, UnknownTable
-from wal_subscription.records.encoding import Encoder, value_of
+from wal_subscription.records.decoder import Decoder, Poison, UnknownTable
+from wal_subscription.records.encoding import value_of
 from wal_subscription.records.request import By, Output, Sink
 from wal_subscription.records.selection import Selection
 from walrecord import Full, RecordKey, encode_entry, encode_key, split
@@ -38,57 +39,11 @@ from walrecord.pb.wal_pb2 import (
 )
 from walrecord.region import metadata_region, region_id
 
-ALL = Selection(("*",), (), NAMES)
-SINK = Sink("w", By.TOPIC, Output("rows", "r", 3), Output("progress", "p"), None)
-REGION = region_id(CPU, 0)
-
-
-def decoder(position: int = 0, selection: Selection = ALL, sink: Sink = SINK) -> Decoder:
-    """Of a topic."""
-    return Decoder(Encoder("wal_0", sink, selection), position, drops_repeats=True)
-
-
-def log_of(records: Sequence[Record], time: int = 1_000) -> list[LogRecord]:
-    """At their offsets."""
-    return [LogRecord(offset, time, 1, key, value, None) for offset, (key, value) in enumerate(records)]
-
-
-def rows_in(found: Decoder, records: Sequence[LogRecord]) -> list[Expected]:
-    """What it gives."""
-    rows = [json.loads(row.value) for record in records for row in found.rows(record)]
-    return [
-        Expected(row["tableId"], row["sequence"], row["values"]["host"], row["values"]["load"], row["op"])
-        for row in rows
-    ]
-
-
-@st.composite
-def logs(draw: st.DrawFn) -> Written:
-    """Entries of three tables, large and small ones, whose parts interleave; some are never ended."""
-    log, is_open = Written(), list[Any]()
-    for _ in range(draw(st.integers(1, 25))):
-        match draw(st.sampled_from(["whole", "begin", "go on", "nothing"])):
-            case "whole":
-                log.entry(draw(st.sampled_from(list(NAMES))), draw(st.integers(1, 3)))
-            case "begin":
-                # Of a region one entry is open at a time, as its database writes.
-                table, number = draw(st.sampled_from(list(NAMES))), len(is_open) + 1
-                entry = log.begin(table, draw(st.integers(1, 4)), number=number)
-                is_open.append(entry)
-                log.write(entry, 1)
-            case "go on" if is_open:
-                entry = draw(st.sampled_from(is_open))
-                if entry.parts:
-                    log.write(entry, draw(st.integers(1, len(entry.parts))))
-            case _:
-                log.records.append((None, None))
-    return log
-
 
 @given(logs(), st.data())
 @settings(max_examples=80, deadline=None)
 def test_a_log_gives_the_same_rows_wherever_it_is_cut_and_each_of_them_once(log: Written, data: st.DataObject) -> None:
-    records, selection = log_of(log.records), Selection(("public.*",), (), NAMES)
+    records, selection = log_of(log.records), selecting(CPU, MEM)
     cuts = sorted({0, len(records), *data.draw(st.sets(st.integers(0, len(records)), max_size=5))})
     found, read_from = list[Expected](), 0
     for start, end in pairwise(cuts):
@@ -116,9 +71,9 @@ def test_what_lies_on_both_sides_of_a_cut_is_whole_and_what_lies_between_comes_o
 def test_a_table_that_an_edit_selects_is_whole_from_there_on(log: Written, data: st.DataObject) -> None:
     records = log_of(log.records)
     cut = data.draw(st.integers(0, len(records)))
-    before = decoder(0, Selection(("public.cpu",), (), NAMES))
+    before = decoder(0, selecting(CPU))
     found = rows_in(before, records[:cut])
-    after = decoder(cut, Selection(("public.cpu", "other.*"), (), NAMES))
+    after = decoder(cut, selecting(CPU, NET))
     found += rows_in(after, records[before.read_from(cut) :])
     assert found == [row for offset, row in log.rows if row.table == CPU or (row.table == NET and offset >= cut)]
 
@@ -131,30 +86,28 @@ def test_the_metric_engine_s_own_notes_are_no_rows() -> None:
     assert rows_in(decoder(), log_of([(note, value), (key, value)])) == log.of(CPU)
 
 
-def test_a_table_whose_name_is_not_known_is_told_unless_all_are_selected() -> None:
+def test_a_table_that_is_none_of_those_that_were_known_is_told_unless_all_are_selected() -> None:
     log = Written()
-    log.entry(NET)
-    with pytest.raises(UnknownTable) as told:
-        rows_in(decoder(selection=Selection(("public.*",), (), {})), log_of(log.records))
-    assert (told.value.offset, told.value.region) == (0, region_id(NET, 0))
-    with pytest.raises(UnknownTable):
-        rows_in(decoder(selection=Selection(("*",), ("public.cpu",), {})), log_of(log.records))
-    assert rows_in(decoder(selection=Selection(("*",), (), {})), log_of(log.records)) == log.of(NET)
-    assert rows_in(decoder(selection=Selection(("*",), ("x",), {NET: None})), log_of(log.records)) == []
+    for table in (MEM, NET, CPU, NET):
+        log.entry(table)
+    records = log_of(log.records)
+    for selection in (selecting(CPU), Selection(("*",), ("public.mem",), {CPU: NAMES[CPU]})):
+        assert known_in(decoder(selection=selection, known_to=3), records) == (log.of(CPU), (3, region_id(NET, 0)))
+    others = selecting(CPU, others=[MEM, NET])
+    assert known_in(decoder(selection=others, known_to=0), records) == (log.of(CPU), None)
+    everything = Selection(("*",), (), {})
+    assert known_in(decoder(selection=everything, known_to=0), records) == (log.of(CPU, MEM, NET), None)
 
 
-def test_an_entry_that_never_ends_is_not_waited_for_for_ever() -> None:
-    log = Written()
-    log.write(log.begin(CPU, 4), 1)
-    log.entry(MEM)
-    found = decoder()
-    rows_in(found, log_of(log.records))
-    assert found.read_from(2) == 0
-    (late,) = log_of([(None, None)], 1_000 + OPEN_MILLISECONDS)
-    rows_in(found, [late._replace(offset=2)])
-    assert found.read_from(3) == 0
-    rows_in(found, [late._replace(offset=3, timestamp=late.timestamp + 1)])
-    assert found.read_from(4) == 4
+def known_in(found: Decoder, records: Sequence[LogRecord]) -> tuple[list[Expected], tuple[int, int] | None]:
+    """The rows until a table is not known, and which record that is."""
+    rows = list[Expected]()
+    try:
+        for record in records:
+            rows += rows_in(found, [record])
+    except UnknownTable as unknown:
+        return rows, (unknown.offset, unknown.region)
+    return rows, None
 
 
 def entry_record(entry: WalEntry, region: int = REGION) -> Record:
@@ -210,7 +163,7 @@ def test_a_record_that_gives_no_rows_is_told_with_its_place(case: str) -> None:
 
 @pytest.mark.parametrize("case", [case for case in POISON if POISON[case][3] is not None])
 def test_what_is_not_selected_is_not_told(case: str) -> None:
-    assert rows_in(decoder(selection=Selection(("public.mem",), (), NAMES)), log_of(POISON[case][0])) == []
+    assert rows_in(decoder(selection=selecting(MEM)), log_of(POISON[case][0])) == []
 
 
 def test_a_row_that_is_larger_than_the_target_takes_is_told() -> None:
@@ -299,8 +252,16 @@ def test_every_kind_of_value_that_the_format_has_is_read() -> None:
 MUTANTS: tuple[Mutant, ...] = tuple(
     (mutant, test_what_lies_on_both_sides_of_a_cut_is_whole_and_what_lies_between_comes_once)
     for mutant in (
-        rewritten(Decoder, "read_from", "min([position, *self._open()])", "position"),
+        rewritten(Decoder, "read_from", "begun.items() if", "() if"),
         rewritten(Decoder, "rows", "record.offset >= self._position", "True"),
+    )
+) + tuple(
+    (mutant, test_a_table_that_is_none_of_those_that_were_known_is_told_unless_all_are_selected)
+    for mutant in (
+        rewritten(Decoder, "_is_selected", "offset >= self._names_known_to", "True"),
+        rewritten(Decoder, "_is_selected", "offset >= self._names_known_to", "False"),
+        rewritten(Selection, "has", "table in self.others", "False"),
+        rewritten(Selection, "has", "self.is_everything or", ""),
     )
 )
 

@@ -8,16 +8,12 @@ from collections.abc import Iterator
 import pytest
 from handed_on import ALL, Handed, committed_in
 from mirrors import clock_at, side_of
+from record_harm import spoil_parts, spoil_value
 from record_logs import CPU, MEM, NAMES, NET, Written
-from record_stories import RecordStories, spoil_parts, spoil_value
 
 from seawall_e2e.loopback import KafkaProcesses
-from tests.support.mutants import Mutant, find_survivors
-from tests.support.source_mutants import rewritten
-from wal_subscription.records import copier, newest, process, sink
-from wal_subscription.records.copier import Copier
+from wal_subscription.records import process
 from wal_subscription.records.micro_batches import RecordsBatches
-from wal_subscription.records.sink import Writer
 from wal_subscription.stops import Reason, Stop
 from walrecord.region import region_id
 
@@ -26,98 +22,10 @@ pytestmark = [pytest.mark.integration, pytest.mark.xdist_group("mirror")]
 
 
 @pytest.fixture
-def tell(source_kafka: KafkaProcesses, target_kafka: KafkaProcesses) -> Iterator[RecordStories]:
-    """Stories on two Kafkas; each test begins as a process does."""
-    told = RecordStories(side_of(source_kafka), side_of(target_kafka))
-    yield told
-    told.close()
-
-
-@pytest.fixture
 def handed(source_kafka: KafkaProcesses, target_kafka: KafkaProcesses) -> Iterator[Handed]:
     """A subscription without topics."""
     yield Handed(side_of(source_kafka), side_of(target_kafka))
     process.forget_all()
-
-
-STORIES = [name for name in vars(RecordStories) if "_" in name.strip("_") and not name.startswith("_")]
-
-
-@pytest.mark.parametrize("story", STORIES)
-def test_a_story_holds(tell: RecordStories, story: str) -> None:
-    getattr(tell, story)()
-
-
-def test_no_guard_can_be_taken_away(tell: RecordStories) -> None:
-    mutants: tuple[Mutant, ...] = (
-        (
-            rewritten(
-                Writer,
-                "open",
-                "self._call(lambda: self._producer.init_transactions(SECONDS))\n"
-                "    return newest_progress(self._options, self._sink.progress, self._topic)",
-                "found = newest_progress(self._options, self._sink.progress, self._topic)\n"
-                "    self._call(lambda: self._producer.init_transactions(SECONDS))\n"
-                "    return found",
-            ),
-            tell.who_begins_reads_what_was_committed_until_then,
-        ),
-        (
-            rewritten(
-                Writer,
-                "commit",
-                "topic = progress.topic.encode()",
-                "if self._is_begun:\n"
-                "        self._call(lambda: self._producer.commit_transaction(SECONDS))\n"
-                "        self._is_begun = False\n"
-                "    topic = progress.topic.encode()",
-            ),
-            tell.a_driver_that_dies_when_it_commits_leaves_each_row_once,
-        ),
-        (
-            rewritten(newest, "_offsets", '"read_uncommitted"', '"read_committed"'),
-            tell.a_transaction_of_somebody_else_hides_no_progress,
-        ),
-        (
-            rewritten(Writer, "__init__", "sink.transactional_id(topic.name)", "repr(id(self))"),
-            tell.who_is_overtaken_commits_nothing,
-        ),
-        (
-            rewritten(process, "_run", "except Overtaken", "except ZeroDivisionError"),
-            tell.who_was_overtaken_between_two_jobs_begins_anew_at_once,
-        ),
-        (rewritten(copier, "require_ours", "found.run > request.run", "False"), tell.an_older_run_writes_no_more),
-        (
-            rewritten(copier, "require_ours", "found.writer != writer", "False"),
-            tell.progress_of_another_subscription_is_told,
-        ),
-        (
-            rewritten(Copier, "_require_same", "digest_of([record]) != found.last", "False"),
-            tell.a_source_that_has_another_record_now_is_told,
-        ),
-        (
-            rewritten(Copier, "_write", "require_ids(self._source, {self._topic.name: self._topic.source_id})", "pass"),
-            tell.a_topic_that_was_made_again_is_not_read_on,
-        ),
-        (
-            rewritten(
-                Copier,
-                "_write",
-                "require_ids(self._target, {output.name: output.topic_id for output in request.sink.outputs})",
-                "pass",
-            ),
-            tell.nothing_is_written_to_a_topic_that_was_made_again,
-        ),
-        (
-            rewritten(newest, "newest_progress", "found is None and start > 0", "False", sink),
-            tell.progress_that_was_deleted_is_told,
-        ),
-        (
-            rewritten(Copier, "_commit", "min(read_from, at_most)", "read_from"),
-            tell.a_record_that_gives_no_rows_stops_its_topic_and_every_start_finds_it_again,
-        ),
-    )
-    assert find_survivors(mutants) == []
 
 
 def test_an_edit_selects_more_and_less_and_a_table_that_is_made_later_is_there_from_its_first_row(
@@ -135,21 +43,32 @@ def test_an_edit_selects_more_and_less_and_a_table_that_is_made_later_is_there_f
         f"offset 1, of region {region_id(MEM, 0)}, a record of a table whose name is not known"
     )
 
-    handed.known, handed.run = {CPU: NAMES[CPU], MEM: NAMES[MEM]}, 2
+    handed.known_to, handed.run = len(log.records), 2  # the operator read all names, and did not select this one
     log.entry(CPU)
+    handed.append(log)
+    handed.run_all()
+    assert [row["tableId"] for row in handed.committed()] == [CPU] * 3
+    at = len(log.records)
+    log.entry(MEM)
+    handed.append(log)
+    (stop,) = handed.run_all(handed.start(clock_at()))
+    assert (stop.reason, stop.offset) == (Reason.TABLE_UNKNOWN, at)
+
+    handed.known, handed.run = {CPU: NAMES[CPU], MEM: NAMES[MEM]}, 3  # it names those that are not selected, too
+    log.entry(MEM)
     handed.append(log)
     handed.run_all()
     assert [row["tableId"] for row in handed.committed()] == [CPU] * 3
 
     before = handed.places()[handed.sources[0]].position
-    handed.tables, handed.run = {"include": ["public.*"], "exclude": ["public.cpu"]}, 3
+    handed.tables, handed.run = {"include": ["public.*"], "exclude": ["public.cpu"]}, 4
     log.entry(MEM, 2)
     log.entry(CPU)
     handed.append(log)
     handed.run_all()
     assert [row["tableId"] for row in handed.committed() if row["offset"] >= before] == [MEM] * 2
 
-    handed.tables, handed.run, handed.known = {"include": ["*"], "exclude": []}, 4, {}
+    handed.tables, handed.run, handed.known = {"include": ["*"], "exclude": []}, 5, {}
     log.entry(NET, 2, in_parts=True)
     handed.append(log)
     handed.run_all()

@@ -37,11 +37,11 @@ def test_a_request_is_read() -> None:
     assert is_of_records(content)
     request = parse_records_request(content)
     assert (request.whom, request.run, request.milliseconds, request.drops_repeats) == ("db/changes", 3, 500, True)
-    assert request.topics[0] == Topic("wal_0", "vPeOCWypqUOSepEvx0cbog", 12, 0)
+    assert request.topics[0] == Topic("wal_0", "vPeOCWypqUOSepEvx0cbog", 12, 0, 1, 4800)
     assert request.sink.by is By.TOPIC
     assert request.sink.rows == Output("wal_changes", "6h5pFq2vQ0yFZ8mJ1rT3bw", 3, 1048588)
     assert request.sink.transactional_id("wal_0") == "seawall.db.changes.0d3f8c1e.wal_0"
-    assert [request.selection.has(table) for table in (1024, 1025, 1026)] == [True, False, None]
+    assert [request.selection.has(table) for table in (1024, 1025, 1026, 1027)] == [True, False, False, None]
     assert not is_of_records((CONTRACT / "request.json").read_bytes())
 
 
@@ -57,6 +57,10 @@ def test_a_request_is_read() -> None:
         ("records.progress.topic", "wal_changes", "rows, progress and dead letters need a topic each"),
         ("tables.include", None, "request.tables.include is missing"),
         ("tables.known", [{"id": -1, "name": "a"}], r"request.tables.known\[0\].id is -1"),
+        ("tables.known", [{"id": 1, "name": None}], r"request.tables.known\[0\].name is missing"),
+        ("tables.notSelected", [-1], "request.tables.notSelected is not a list of numbers from 0 to 4294967295"),
+        ("tables.notSelected", [1024], "request.tables has table 1024 in known and in notSelected"),
+        ("records.progress.maxMessageBytes", 131071, "maxMessageBytes is 131071: a record of progress may have 131072"),
         ("topics", [], "the request has no topics"),
         ("topics", example("records-request.json")["topics"] * 2, "the request names a topic twice"),
     ],
@@ -64,6 +68,20 @@ def test_a_request_is_read() -> None:
 def test_a_bad_request_is_refused_with_its_place(path: str, value: Any, sentence: str) -> None:
     with pytest.raises(Refused, match=sentence):
         parse_records_request(changed(path, value))
+
+
+@pytest.mark.parametrize("name", ["generation", "namesKnownTo"])
+def test_a_topic_says_how_often_it_began_and_up_to_where_tables_are_known(name: str) -> None:
+    topics = example("records-request.json")["topics"]
+    del topics[1][name]
+    with pytest.raises(Refused, match=rf"request.topics\[1\].{name} is missing"):
+        parse_records_request(changed("topics", topics))
+
+
+def test_ids_of_tables_that_are_not_selected_may_be_left_out() -> None:
+    tables = example("records-request.json")["tables"]
+    del tables["notSelected"]
+    assert parse_records_request(changed("tables", tables)).selection.has(1025) is None
 
 
 def test_two_topics_never_share_a_partition_of_the_progress() -> None:
@@ -95,28 +113,22 @@ def test_progress_is_read_as_it_is_written_and_anything_else_is_none() -> None:
         assert parse_progress(content) is None
 
 
-GLOBS: list[tuple[tuple[str, ...], tuple[str, ...], str | None, bool]] = [
-    (("*",), (), None, True),
-    (("*",), (), "a.b", True),
-    (("*",), ("a.b",), "a.b", False),
-    (("*",), ("a.b",), "a.c", True),
-    (("*",), ("a.b",), None, False),
-    (("a.*",), (), "a.b", True),
-    (("a.*",), (), "A.b", False),
-    (("a.*", "b.c"), ("a.b?",), "a.bb", False),
-    (("a.*", "b.c"), ("a.b?",), "b.c", True),
-    ((), (), "a.b", False),
+SELECTIONS: list[tuple[Selection, bool | None]] = [
+    (Selection(("*",), (), {}), True),
+    (Selection(("*",), (), {}, frozenset((CPU,))), True),
+    (Selection(("*",), ("a.b",), {}), None),
+    (Selection(("a.*",), (), {}), None),
+    (Selection((), (), {CPU: "a.b"}), True),
+    (Selection(("a.*",), (), {}, frozenset((CPU,))), False),
 ]
 
 
-@pytest.mark.parametrize(("include", "exclude", "name", "has"), GLOBS)
-def test_a_table_is_selected_by_its_name(
-    include: tuple[str, ...], exclude: tuple[str, ...], name: str | None, *, has: bool
-) -> None:
-    assert Selection(include, exclude, {CPU: name}).has(CPU) is has
+@pytest.mark.parametrize(("selection", "has"), SELECTIONS)
+def test_a_table_is_selected_as_the_operator_found(selection: Selection, *, has: bool | None) -> None:
+    assert selection.has(CPU) is has
 
 
 def test_the_digest_of_a_selection_is_that_of_its_globs_and_not_of_names() -> None:
     one = Selection(("a", "b"), ("c",), {})
-    assert one.digest == Selection(("b", "a"), ("c",), {CPU: "x"}).digest
+    assert one.digest == Selection(("b", "a"), ("c",), {CPU: "x"}, frozenset((1,))).digest
     assert len({one.digest, Selection(("a",), ("b", "c"), {}).digest, Selection(("a", "b"), (), {}).digest}) == 3

@@ -13,8 +13,8 @@ import pytest
 from handed_on import Handed
 from mirrors import side_of
 from pyspark.sql import SparkSession
+from record_harm import spoil_value
 from record_logs import CPU, MEM, NET, Written
-from record_stories import spoil_value
 from record_writers import Database
 from spark_marks import WITH_SPARK
 from test_stream import Run, drivers

@@ -81,6 +81,13 @@ class Fields:
             raise Refused(f"{self._at(name)} is not a list of strings")
         return tuple(values)
 
+    def numbers(self, name: str, most: int = MAX_OFFSET) -> tuple[int, ...]:
+        """The integers from 0 on of a list; none when it is null or absent."""
+        values = [] if self.members.get(name) is None else self._get(name, list)
+        if any(type(value) is not int or not 0 <= value <= most for value in values):
+            raise Refused(f"{self._at(name)} is not a list of numbers from 0 to {most}")
+        return tuple(values)
+
     def check_version(self, *known: int) -> None:
         """Refuses another version than those that are known."""
         version = self.members.get("version")

@@ -11,17 +11,16 @@ import time
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
-from kafka.protocol.metadata import MetadataRequest
-
-from sparkjob.wire.connection import Connection, name_of, uuid_of
+from sparkjob.wire.connection import Connection
 from sparkjob.wire.reader import Range, Reader
 from sparkjob.wire.records import Record, digest_of
+from wal_subscription.records.checks import require_ids, require_ours, require_source
 from wal_subscription.records.decoder import Decoder, Poison, UnknownTable
 from wal_subscription.records.encoding import Encoder
-from wal_subscription.records.progress import Progress
+from wal_subscription.records.progress import Progress, begin
 from wal_subscription.records.request import RecordsRequest, Topic
 from wal_subscription.records.sink import Writer
-from wal_subscription.stops import MustStop, Reason, Stop, Trouble
+from wal_subscription.stops import MustStop, Reason, Stop
 
 MOST_SECONDS = 10.0
 """So long one stretch may take: others wait for it."""
@@ -107,7 +106,7 @@ class Copier:
             MustStop, Refused, Trouble, Interrupted, RangeGone, KafkaError, OSError: it is over with this copier.
         """
         progress = self.begun = self.progress or self._open(job)
-        require_source(job, progress)
+        require_source(job.topic, job.source_start, progress)
         give_up, commit_at = time.monotonic() + MOST_SECONDS, time.monotonic() + COMMIT_SECONDS
         with Reader(self._sides.source, _PATIENCE_SECONDS, _UNCOMMITTED) as reader:
             for record, _ in reader.read(Range(self._topic.name, self._next, job.end)):
@@ -130,30 +129,26 @@ class Copier:
         found = self._writer.open()
         self.epoch = job.epoch
         require_ours(found, request, topic)
-        self._require_same(found, job)
-        position = topic.start if found is None else found.position
-        progress = found or Progress(
-            request.sink.writer,
-            request.run,
-            topic.name,
-            topic.source_id,
-            position,
-            position,
-            position,
-            entries=0,
-            rows=0,
-            dead_letters=0,
-            selection=request.selection.digest,
-        )
+        if found is None or found.generation != topic.generation:
+            progress, is_told = begin(found, request, topic), False
+        else:
+            self._require_same(found, job)
+            progress, is_told = found, found.run == request.run
         self.progress, self._next = progress, progress.read_from
-        self._decoder = Decoder(self._encoder, position, drops_repeats=request.drops_repeats)
-        if found is None or found.run != request.run:
-            self._write(progress, position, progress.read_from)  # older runs find it, and end
+        self._decoder = Decoder(
+            self._encoder,
+            progress.position,
+            drops_repeats=request.drops_repeats,
+            names_known_to=topic.names_known_to,
+            given_up=progress.given_up,
+        )
+        if not is_told:  # older runs and generations find it, and end
+            self._write(progress, progress.position, progress.read_from)
         return progress
 
-    def _require_same(self, found: Progress | None, job: Job) -> None:
+    def _require_same(self, found: Progress, job: Job) -> None:
         """The source still has the record that was handed on last, if it has that offset."""
-        if found is None or found.last is None or not job.source_start < found.position <= job.end:
+        if found.last is None or not job.source_start < found.position <= job.end:
             return
         last, name = found.position - 1, self._topic.name
         with Reader(self._sides.source, _PATIENCE_SECONDS, _UNCOMMITTED) as reader:
@@ -171,6 +166,7 @@ class Copier:
             if self._request.sink.dead_letters is None:
                 raise self._stop(Reason.UNREADABLE, poison) from None
             self._writer.send_dead_letter(record, poison)
+            self._decoder.pass_over(poison)
             self._dead_letters += 1
             return
         except UnknownTable as unknown:
@@ -195,11 +191,13 @@ class Copier:
         progress, decoder = self.progress, self._decoder
         assert progress is not None  # noqa: S101 - it is open
         assert decoder is not None  # noqa: S101 - as above
+        if position <= progress.position:
+            return
+        decoder.give_up()
         read_from = decoder.read_from(position)
         if at_most is not None:
             read_from = min(read_from, at_most)
-        if position > progress.position:
-            self._write(progress, position, read_from)
+        self._write(progress, position, read_from)
 
     def _write(self, progress: Progress, position: int, read_from: int) -> None:
         request, decoder = self._request, self._decoder
@@ -217,6 +215,7 @@ class Copier:
             dead_letters=progress.dead_letters + self._dead_letters,
             selection=request.selection.digest,
             last=self._digest_before(position, progress),
+            given_up=decoder.given_up,
         )
         self._writer.commit(made)
         self.progress = made
@@ -227,48 +226,3 @@ class Copier:
             return progress.last
         last = self._last
         return None if last is None or last.offset != position - 1 else digest_of([last])
-
-
-def require_ours(found: Progress | None, request: RecordsRequest, topic: Topic) -> None:
-    """Stops where the progress is another one's.
-
-    Raises:
-        MustStop: it is so.
-    """
-    if found is None:
-        return
-    name, writer = topic.name, request.sink.writer
-    where = f"the progress of topic {name} in the target is"
-    if found.writer != writer:
-        raise MustStop(Stop(name, Reason.DIVERGED, found.position, f"{where} of {found.writer}, not of {writer}"))
-    if found.topic_id != topic.source_id:
-        message = f"{where} about {found.topic_id}, not {topic.source_id}: the topic was made again"
-        raise MustStop(Stop(name, Reason.IDENTITY_FENCE_BROKEN, found.position, message))
-    if found.run > request.run:
-        message = f"{where} of run {found.run}, and this is run {request.run}"
-        raise MustStop(Stop(name, Reason.FENCED, found.position, message))
-
-
-def require_source(job: Job, progress: Progress) -> None:
-    """Not now, if the source does not have what comes next: the driver finds out whether it is so for good.
-
-    Raises:
-        Trouble: it is so.
-    """
-    if job.source_start > progress.read_from:
-        name = job.topic.name
-        raise Trouble(f"topic {name} begins at offset {job.source_start} in the source, beyond {progress.read_from}")
-
-
-def require_ids(connection: Connection, ids: Mapping[str, str]) -> None:
-    """Topics that were made again are not read on, and get nothing.
-
-    Raises:
-        Trouble: one is, or is gone.
-    """
-    asked = [MetadataRequest.MetadataRequestTopic(name=name) for name in ids]
-    for found in connection.ask(MetadataRequest(topics=asked, allow_auto_topic_creation=False)).topics:
-        if found.error_code:
-            raise Trouble(f"topic {found.name} is not known: {name_of(found.error_code)}")
-        if found.topic_id != uuid_of(ids[found.name]):
-            raise Trouble(f"topic {found.name} was made again")

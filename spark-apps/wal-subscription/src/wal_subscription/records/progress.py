@@ -3,12 +3,21 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 from sparkjob.errors import Refused
-from sparkjob.fields import Fields
+from sparkjob.fields import MAX_U64, Fields
+from wal_subscription.records.request import RecordsRequest, Topic
 
 VERSION = 1
+
+
+class GivenUp(NamedTuple):
+    """An entry whose Last is not waited for any more: its region, and the offset of its First."""
+
+    region: int
+    offset: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,17 +28,20 @@ class Progress:
         writer: whose it is.
         run: of the subscription; an older one writes no more.
         topic_id: of the source.
+        generation: how often a person let the topic begin anew; an older one writes no more.
         start, position: the offsets [start, position) that this transaction is about; `position` is the next one.
         read_from: the first offset that is still needed: there the oldest entry begins whose Last has not come.
         entries, rows, dead_letters: all that there ever were.
         selection: the digest of what is selected.
         last: the digest of the record before `position`; None: there is none.
+        given_up: what is below `read_from`, or may be, and of which a part may come after all; by offset.
     """
 
     writer: str
     run: int
     topic: str
     topic_id: str
+    generation: int
     start: int
     position: int
     read_from: int
@@ -38,6 +50,7 @@ class Progress:
     dead_letters: int
     selection: str
     last: str | None = None
+    given_up: tuple[GivenUp, ...] = ()
 
     def to_json(self) -> bytes:
         """The value of the record, whose key is the topic."""
@@ -48,6 +61,7 @@ class Progress:
                 "run": self.run,
                 "topic": self.topic,
                 "sourceTopicId": self.topic_id,
+                "generation": self.generation,
                 "from": self.start,
                 "position": self.position,
                 "readFrom": self.read_from,
@@ -56,9 +70,32 @@ class Progress:
                 "deadLetters": self.dead_letters,
                 "selection": self.selection,
                 "last": self.last,
+                "givenUp": [given_up._asdict() for given_up in self.given_up],
             },
             separators=(",", ":"),
         ).encode()
+
+
+def begin(found: Progress | None, request: RecordsRequest, topic: Topic) -> Progress:
+    """Of a topic whose generation is a new one, after what was found of the one before it: counts go on."""
+    start = topic.start
+    made = Progress(
+        request.sink.writer,
+        request.run,
+        topic.name,
+        topic.source_id,
+        topic.generation,
+        start,
+        start,
+        start,
+        entries=0,
+        rows=0,
+        dead_letters=0,
+        selection=request.selection.digest,
+    )
+    if found is None:
+        return made
+    return replace(made, entries=found.entries, rows=found.rows, dead_letters=found.dead_letters)
 
 
 def parse_progress(content: bytes | None) -> Progress | None:
@@ -71,6 +108,7 @@ def parse_progress(content: bytes | None) -> Progress | None:
             fields.number("run"),
             fields.text("topic"),
             fields.text("sourceTopicId"),
+            fields.number("generation"),
             fields.number("from"),
             fields.number("position"),
             fields.number("readFrom"),
@@ -79,6 +117,7 @@ def parse_progress(content: bytes | None) -> Progress | None:
             fields.number("deadLetters"),
             fields.text("selection"),
             fields.text_or_none("last"),
+            tuple(GivenUp(row.number("region", MAX_U64), row.number("offset")) for row in fields.objects("givenUp")),
         )
     except (ValueError, Refused):
         return None

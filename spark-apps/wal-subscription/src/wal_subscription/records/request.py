@@ -17,6 +17,8 @@ from walrecord import drops_repeated_middle
 SINK = "Records"
 _MOST_TABLE = 2**32 - 1
 _MOST_PARTITIONS = 10_000
+_LEAST_PROGRESS = 128 << 10
+"""Bytes that a record of progress may have: it names many entries that were given up."""
 _WRITER = re.compile(r"[A-Za-z0-9._-]{1,200}")
 
 
@@ -34,12 +36,16 @@ class Topic:
     Attributes:
         start: where it begins when there is no progress.
         partition: of the topic of progress.
+        generation: how often a person let it begin anew.
+        names_known_to: the names of all tables were read when its log had ended here.
     """
 
     name: str
     source_id: str
     start: int
     partition: int
+    generation: int = 0
+    names_known_to: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,12 +150,15 @@ def _sink(fields: Fields) -> Sink:
         raise Refused(f"{fields.where}.writer is {writer!r}: letters, digits, '.', '_' and '-' make up a writer")
     if by not in set(By):
         raise Refused(f"{fields.where}.by is {by}, and neither {By.TOPIC} nor {By.TABLE}")
-    dead_letters = fields.object_or_none("deadLetters")
+    dead_letters, progress = fields.object_or_none("deadLetters"), _output(fields.object("progress"))
+    if progress.most_bytes < _LEAST_PROGRESS:
+        least = f"a record of progress may have {_LEAST_PROGRESS}"
+        raise Refused(f"{fields.where}.progress.maxMessageBytes is {progress.most_bytes}: {least}")
     return Sink(
         writer,
         By(by),
         _output(fields.object("rows")),
-        _output(fields.object("progress")),
+        progress,
         None if dead_letters is None else _output(dead_letters),
     )
 
@@ -162,18 +171,29 @@ def _output(fields: Fields) -> Output:
 
 
 def _selection(fields: Fields) -> Selection:
-    names = {row.number("id", _MOST_TABLE): row.text_or_none("name") for row in fields.objects("known")}
-    return Selection(fields.texts("include"), fields.texts("exclude"), names)
+    names = {row.number("id", _MOST_TABLE): row.text("name") for row in fields.objects("known")}
+    others = frozenset(fields.numbers("notSelected", _MOST_TABLE))
+    if both := sorted(others & names.keys()):
+        raise Refused(f"{fields.where} has table {both[0]} in known and in notSelected")
+    return Selection(fields.texts("include"), fields.texts("exclude"), names, others)
 
 
 def _topics(fields: Fields) -> tuple[Topic, ...]:
     progress = fields.object("records").object("progress").number("partitions", _MOST_PARTITIONS)
-    topics = tuple(
-        Topic(row.text("name"), row.text("sourceTopicId"), row.number("from"), row.number("progressPartition"))
-        for row in fields.objects("topics")
-    )
+    topics = tuple(_topic(row) for row in fields.objects("topics"))
     require_names([topic.name for topic in topics])
     places = [topic.partition for topic in topics]
     if len(set(places)) < len(places) or max(places) >= progress:
         raise Refused(f"each topic needs a partition of the {progress} of the progress for itself")
     return topics
+
+
+def _topic(row: Fields) -> Topic:
+    return Topic(
+        row.text("name"),
+        row.text("sourceTopicId"),
+        row.number("from"),
+        row.number("progressPartition"),
+        row.number("generation"),
+        row.number("namesKnownTo"),
+    )

@@ -1,0 +1,59 @@
+"""What must be so of both sides before anything is committed."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from kafka.protocol.metadata import MetadataRequest
+
+from sparkjob.wire.connection import Connection, name_of, uuid_of
+from wal_subscription.records.progress import Progress
+from wal_subscription.records.request import RecordsRequest, Topic
+from wal_subscription.stops import MustStop, Reason, Stop, Trouble
+
+
+def require_ours(found: Progress | None, request: RecordsRequest, topic: Topic) -> None:
+    """Stops where the progress is another one's.
+
+    Raises:
+        MustStop: it is so.
+    """
+    if found is None:
+        return
+    name, writer = topic.name, request.sink.writer
+    where = f"the progress of topic {name} in the target is"
+    if found.writer != writer:
+        raise MustStop(Stop(name, Reason.DIVERGED, found.position, f"{where} of {found.writer}, not of {writer}"))
+    if found.run > request.run:
+        message = f"{where} of run {found.run}, and this is run {request.run}"
+        raise MustStop(Stop(name, Reason.FENCED, found.position, message))
+    if found.generation > topic.generation:
+        message = f"{where} of generation {found.generation}, and this is generation {topic.generation}"
+        raise MustStop(Stop(name, Reason.FENCED, found.position, message))
+    if found.generation == topic.generation and found.topic_id != topic.source_id:
+        message = f"{where} about {found.topic_id}, not {topic.source_id}: the topic was made again"
+        raise MustStop(Stop(name, Reason.IDENTITY_FENCE_BROKEN, found.position, message))
+
+
+def require_source(topic: Topic, source_start: int, progress: Progress) -> None:
+    """Not now, if the source does not have what comes next: the driver finds out whether it is so for good.
+
+    Raises:
+        Trouble: it is so.
+    """
+    if source_start > progress.read_from:
+        raise Trouble(f"topic {topic.name} begins at offset {source_start} in the source, beyond {progress.read_from}")
+
+
+def require_ids(connection: Connection, ids: Mapping[str, str]) -> None:
+    """Topics that were made again are not read on, and get nothing.
+
+    Raises:
+        Trouble: one is, or is gone.
+    """
+    asked = [MetadataRequest.MetadataRequestTopic(name=name) for name in ids]
+    for found in connection.ask(MetadataRequest(topics=asked, allow_auto_topic_creation=False)).topics:
+        if found.error_code:
+            raise Trouble(f"topic {found.name} is not known: {name_of(found.error_code)}")
+        if found.topic_id != uuid_of(ids[found.name]):
+            raise Trouble(f"topic {found.name} was made again")

@@ -1,0 +1,26 @@
+"""Fixtures of the sink of records: its stories on two Kafkas."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+from mirrors import side_of
+from progress_stories import ProgressStories
+from record_stories import RecordStories
+
+from seawall_e2e.loopback import KafkaProcesses
+
+pytest_plugins = ("mirror_beds",)
+
+
+class Stories(RecordStories, ProgressStories):
+    """All of them."""
+
+
+@pytest.fixture
+def tell(source_kafka: KafkaProcesses, target_kafka: KafkaProcesses) -> Iterator[Stories]:
+    """Stories on two Kafkas; each test begins as a process does."""
+    told = Stories(side_of(source_kafka), side_of(target_kafka))
+    yield told
+    told.close()
