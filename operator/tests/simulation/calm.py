@@ -115,12 +115,22 @@ def _heal(sim: Simulation) -> None:
     day.edit()
     day.referee.forbidden.clear()
     every = Key(NAMESPACE, "every")
+    _tidy_holds(day)
     if ("WALPurgePolicy", every) in day.kube._objects:
         day.kube.apply(every, {**EVERY, "suspend": True}, kind=WALPurgePolicy)
     day.referee.moved()
     day.is_excused = False
     day.excuse()
     sim.watch.look()
+
+
+def _tidy_holds(day: Day) -> None:
+    """People let go what would end by itself meanwhile, and renew the rest."""
+    for key in [key for kind, key in day.kube._objects if kind == "WALHold" and key.name.startswith("kept-")]:
+        if day.kube._objects["WALHold", key]["spec"].get("ttl") == "10m":
+            day.kube.remove(key, WALHold)
+        else:
+            day.renew(key)
 
 
 def _wrong(sim: Simulation) -> list[str]:

@@ -39,7 +39,7 @@ from seawall.domain.subscription.actions import (
 )
 from seawall.domain.subscription.brokers import Brokers
 from seawall.domain.subscription.case import Case, Observed, Silent, SubscriptionDecision
-from seawall.domain.subscription.decide import BEGINS, case_of, decide
+from seawall.domain.subscription.decide import BEGINS, case_of, changes_configs, decide
 from seawall.domain.subscription.holding import bytes_kept
 from seawall.domain.subscription.lag import Pending, advance, seconds_of
 from seawall.domain.subscription.logs import LogsNow, Position
@@ -230,8 +230,7 @@ class WALSubscriptionController(Controller[WALSubscription, Observed, WALSubscri
     def decide(self, obj: WALSubscription, observed: Observed) -> SubscriptionDecision:
         """Decides (pure); configs of the target that are right need not be looked at again for a while."""
         decision, target = decide(obj, observed), observed.target
-        is_right = not any(isinstance(action, GuardTargets) for action in decision.actions)
-        if isinstance(target, LogsNow) and target.configs and is_right:
+        if isinstance(target, LogsNow) and target.configs and not changes_configs(obj, observed):
             memory = self.memories.setdefault(obj.metadata.key, Memory())
             memory.configs_at = self.stopwatch.milliseconds()
         return decision
