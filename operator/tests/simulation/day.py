@@ -142,7 +142,8 @@ class Day(RollArena):
 
     def check_replicas(self, call: str = "") -> None:
         """Writes go on, no more moves than allowed, nothing is copied without a throttle."""
-        if self.is_excused or call not in reassignment_world.CHANGES:
+        is_new = any(topic.views_until_led for topic in self.kafka.topics.values())  # and nobody leads it yet
+        if self.is_excused or is_new or call not in reassignment_world.CHANGES:
             return
         try:
             reassignment_world.World.check(self, call)  # type: ignore[arg-type]  # it has what that needs

@@ -48,6 +48,7 @@ class Mirror:
     jobs: set[Key] = field(default_factory=set)
 
     request_of: ClassVar[Any] = SubscriptionWorld.request_of
+    work_on: ClassVar[Any] = SubscriptionWorld.work_on
     copy: ClassVar[Any] = SubscriptionWorld.copy
     wrong_with_hold: ClassVar[Any] = SubscriptionWorld.wrong_with_hold
     write_to_target: ClassVar[Any] = SubscriptionWorld.write_to_target
