@@ -25,7 +25,7 @@ Head = dict[str, object]
 
 
 def request_head(subject: Subject, source: object, target: object = None) -> Head:
-    """Both Kafkas as `spark_job.request.kafka_of` writes them; there may be no target. The attempt is the run's number."""
+    """Both Kafkas as `spark_job.request.kafka_of` writes them; without a target it is a bucket. The attempt is the run's."""
     return {
         "version": VERSION,
         "object": {"namespace": subject.namespace, "name": subject.name, "uid": subject.uid},
