@@ -17,6 +17,7 @@ from tests.support.mutants import Mutant, find_survivors
 from tests.support.source_mutants import rewritten
 from wal_subscription.records import decoder as decoders
 from wal_subscription.records.decoder import OPEN_MILLISECONDS, Decoder, Poison
+from wal_subscription.records.encoding import Row
 from wal_subscription.records.progress import GivenUp
 from walrecord.region import region_id
 

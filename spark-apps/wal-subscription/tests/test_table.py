@@ -89,10 +89,12 @@ def test_no_guard_can_be_taken_away(tell: TableStories) -> None:
             tell.a_source_that_has_another_record_now_is_told,
         ),
         (
-            rewritten(
-                Copier, "_append", "require_ids(self._source, {self._topic.name: self._topic.source_id})", "pass"
-            ),
+            rewritten(Copier, "_open", "self._require_topic()", "pass"),
             tell.a_topic_that_was_made_again_is_not_read_on,
+        ),
+        (
+            rewritten(Copier, "_append", "self._require_topic()", "pass"),
+            tell.a_topic_that_is_made_again_meanwhile_is_not_committed,
         ),
         (
             rewritten(Chain, "newest", "missing is not None", "False"),

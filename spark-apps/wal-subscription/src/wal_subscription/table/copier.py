@@ -132,6 +132,7 @@ class Copier:
 
     def _open(self) -> Commit:
         request, topic, job = self._request, self._topic, self._job
+        self._require_topic()
         found = self._chain.newest(job.known)
         if found is None:
             return self._append(Commit(0, begin(None, request, topic)))
@@ -235,9 +236,13 @@ class Copier:
         decoder.entries = 0
 
     def _append(self, commit: Commit) -> Commit:
-        require_ids(self._source, {self._topic.name: self._topic.source_id})
+        self._require_topic()
         self._chain.append(commit)
         return commit
+
+    def _require_topic(self) -> None:
+        """Before it is read, too: another topic of that name may have another record where this one had its last."""
+        require_ids(self._source, {self._topic.name: self._topic.source_id})
 
     def _digest_before(self, position: int) -> str | None:
         last = self._last
