@@ -26,10 +26,10 @@ from seawall_e2e.waiting import wait_until
 
 pytest_plugins = ("mirror_beds", "table_beds")
 pytestmark = [pytest.mark.integration, pytest.mark.xdist_group("mirror")]
-SHORT = {"kills": 5, "freezes": 2, "refused": 2}
+SHORT = {"kills": 5, "freezes": 2, "refused": 1}
 LONG = {"kills": 100, "freezes": 40, "refused": 20}
 STORE_KILLS = 4
-PAUSE_SECONDS = 0.3
+PAUSE_SECONDS = 0.6
 """A commit takes longer than a transaction: who is always killed before it never meets another one."""
 
 
