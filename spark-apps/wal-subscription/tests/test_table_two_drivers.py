@@ -79,7 +79,7 @@ def test_without_the_condition_the_same_two_drivers_lose_rows_or_write_them_twic
 ) -> None:
     tabled = Tabled(side_of(source_kafka), bucket_server, tmp_path / "keys")
     tabled.make()
-    database, _ = harmed(tabled, tmp_path, {"kills": 2, "freezes": 2}, NO_CONDITION)
+    database, _ = harmed(tabled, tmp_path, {"kills": 5, "freezes": 5}, NO_CONDITION)
     with pytest.raises(AssertionError):
         tabled.require_once(database.log, CPU, MEM, NET)
 
