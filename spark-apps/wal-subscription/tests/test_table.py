@@ -69,10 +69,6 @@ def test_no_guard_can_be_taken_away(tell: TableStories) -> None:
             tell.whose_answer_was_lost_knows_its_own_commit,
         ),
         (
-            rewritten(Copier, "_commit", "files = self._files.finish()", "files = ()"),
-            tell.a_driver_that_dies_at_any_call_leaves_each_row_once,
-        ),
-        (
             rewritten(Copier, "_open", "found.progress.run == request.run", "True"),
             tell.an_older_run_writes_no_more,
         ),
