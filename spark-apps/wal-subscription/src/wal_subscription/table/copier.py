@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import base64
 import json
+import math
 import time
 import uuid
 from collections.abc import Mapping
@@ -36,7 +37,7 @@ from wal_subscription.table.files import Files
 from wal_subscription.table.request import TableRequest, Topic
 
 MOST_SECONDS = 10.0
-"""So long one stretch may take: others wait for it."""
+"""So long one stretch may take beyond its position: others wait for it."""
 MOST_LETTERS = 1_000
 """Of one commit, or one more."""
 
@@ -148,13 +149,15 @@ class Copier:
 
     def _copy(self, decoder: Decoder[Rows]) -> None:
         assert self.commit is not None  # noqa: S101 - it is open
-        give_up, end = time.monotonic() + MOST_SECONDS, self._job.end
+        position, end, give_up = self.commit.progress.position, self._job.end, math.inf
         self._next = self.commit.progress.read_from
         with Reader(self._sides.source, PATIENCE_SECONDS, UNCOMMITTED) as reader:
             for record, _ in reader.read(Range(self._topic.name, self._next, end)):
                 self._take(decoder, record)
-                self._next, self._last = record.offset + 1, record
-                is_over = time.monotonic() >= give_up
+                self._next, self._last, now = record.offset + 1, record, time.monotonic()
+                if self._next > position:  # not before: the next job would have to read all that once more
+                    give_up = min(give_up, now + MOST_SECONDS)
+                is_over = now >= give_up
                 if is_over or self._is_full:
                     self._commit(decoder, self._next)
                 if is_over:
