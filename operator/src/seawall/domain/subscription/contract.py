@@ -25,7 +25,7 @@ Head = dict[str, object]
 
 
 def request_head(subject: Subject, source: object, target: object = None) -> Head:
-    """Both Kafkas as `spark_job.request.kafka_of` writes them; without a target it is a bucket. The attempt is the run's."""
+    """Both Kafkas as `spark_job.request.kafka_of` writes them; rows that go to a bucket have no target."""
     return {
         "version": VERSION,
         "object": {"namespace": subject.namespace, "name": subject.name, "uid": subject.uid},
