@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from seawall.api.meta import InvalidSpec, Key
-from seawall.api.v1alpha1.backup_template import AccessKeySecretRef
 from seawall.api.v1alpha1.cluster import WALCluster
 from seawall.api.v1alpha1.data_plane import FrontendAuth, GreptimeTLS
 from seawall.api.v1alpha1.kafka_access import ExternalKafka, KafkaSASL
 from seawall.api.v1alpha1.metadata_store import SQLTLS, Etcd, EtcdAuth, EtcdTLS, MetadataStore, SQLStore
+from seawall.api.v1alpha1.object_storage import AccessKeySecretRef
 from seawall.api.v1alpha1.secret_refs import ClientCertSecretRef, CredentialsSecretRef, SecretKeyRef
 from seawall.domain.dataplane.connection import (
     SYSTEM_TRUST,
