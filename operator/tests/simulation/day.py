@@ -13,6 +13,8 @@ from tests.adversary.judge import Violation
 from tests.adversary.roll import RollArena
 from tests.fakes.kafka import FakeKafka
 from tests.fakes.kafka_moves import advance
+from tests.simulation.backups import Backups
+from tests.simulation.mirror import Mirror
 from tests.worlds import reassignment_world, restart_world
 from tests.worlds.purge_world import NAMESPACE, SPEC, WAL
 
@@ -38,6 +40,8 @@ class Day(RollArena):
 
     kafka: FakeKafka = field(default_factory=lambda: FakeKafka(brokers=BROKERS))
     random: Random = field(default_factory=Random)
+    mirror: Mirror = field(init=False)
+    backups: Backups = field(init=False)
     most: int = 2
     unthrottled_is_fine: bool = False
     acknowledged: int = 0
@@ -56,8 +60,10 @@ class Day(RollArena):
             reassignment={"maxConcurrentPartitions": self.most, "throttleBytesPerSecond": "1Mi"},
         )
         self.kube.apply(Key(NAMESPACE, "every"), EVERY, kind=WALPurgePolicy)
+        self.mirror, self.backups = Mirror(self), Backups(self)
         self.referee.moved()
         self.referee.beside = [self.check_pods, self.watch_lease, self.check_replicas, self.check_maintenance]
+        self.referee.beside += [self.mirror.check, self.backups.check]
 
     # --- what databases, Kafka and Kubernetes do
 
@@ -77,6 +83,14 @@ class Day(RollArena):
             self.referee.moved()
         self.run_spark()
         self.collect_garbage()
+
+    def _end(self, key: Key) -> None:
+        """An application that runs gets on, and may end."""
+        try:
+            if not self.mirror.work(key):
+                super()._end(key)
+        except AssertionError as error:
+            raise Violation(f"S: a job: {error}") from error
 
     def work(self, rows: int = 8) -> None:
         """The database of the WALCluster writes, and flushes some regions."""
@@ -128,7 +142,8 @@ class Day(RollArena):
 
     def check_replicas(self, call: str = "") -> None:
         """Writes go on, no more moves than allowed, nothing is copied without a throttle."""
-        if self.is_excused or call not in reassignment_world.CHANGES:
+        is_new = any(topic.views_until_led for topic in self.kafka.topics.values())  # and nobody leads it yet
+        if self.is_excused or is_new or call not in reassignment_world.CHANGES:
             return
         try:
             reassignment_world.World.check(self, call)  # type: ignore[arg-type]  # it has what that needs
@@ -147,7 +162,8 @@ class Day(RollArena):
             raise Violation("M: maintenance may outlive the WALCluster")
 
     def excuse(self) -> None:
-        """What is wrong with replicas now is the adversary's doing."""
+        """What is wrong with replicas and copies now is not the operator's doing."""
+        self.mirror.excuse()
         try:
             self.check_replicas("reassign")
         except Violation:

@@ -76,6 +76,12 @@ def decide(obj: WALSubscription, observed: Observed) -> SubscriptionDecision:
     return replace(decision, publish=publish)
 
 
+def changes_configs(obj: WALSubscription, observed: Observed) -> bool:
+    """Whether configs of the target are to be set, also while nothing may begin."""
+    case = case_of(obj, observed)
+    return isinstance(case, Case) and any(isinstance(each, GuardTargets) for each in _go_on(case).actions)
+
+
 def case_of(obj: WALSubscription, observed: Observed) -> Case | Verdict:
     """The subscription with what its WALCluster declares; or why there is nothing to do."""
     spec, cluster = obj.spec, observed.cluster

@@ -155,10 +155,10 @@ def _place(case: Case) -> _Place:
 def _request(case: Case, source: ExternalKafka, place: _Place, number: int) -> dict[str, object] | None:
     subject = Subject(case.obj.metadata.namespace, case.obj.metadata.name, case.uid, number)
     from_kafka = kafka_of(source, pinned_id(case.cluster) or "", paths_in(SOURCE_FOLDER))
-    head = request_head(subject, from_kafka)
+    head = request_head(subject, from_kafka, None if case.spec.sink.table is not None else place.body)
     if case.spec.sink.mirror is not None:
         producer = case.status.producer
-        return None if producer is None else request_body({**head, "target": place.body}, producer, active(case))
+        return None if producer is None else request_body(head, producer, active(case))
     sink = _sink(case, place)
     if sink is None or not isinstance(case.observed.tables, Mapping):
         return None
@@ -174,7 +174,7 @@ def _sink(case: Case, place: _Place) -> dict[str, object] | None:
         return of_rows.table_of(case.writer, table, place.body)
     if records is None or case.status.records is None:
         return None
-    return {"target": place.body, **of_rows.records_of(case.writer, records, case.status.records)}
+    return of_rows.records_of(case.writer, records, case.status.records)
 
 
 def _driver(spec: Body) -> Body:
@@ -236,10 +236,10 @@ def hear(case: Case) -> SubscriptionDecision | None:
         return None
     rows = with_stops(case.status.topics, found.stopped)
     if rows != case.status.topics:
-        is_told = any(isinstance(stop.reason, StopReason) for stop in found.stopped)
+        needs_person = any(isinstance(stop.reason, StopReason) for stop in found.stopped)
         again = case.goes_on(JobReason.SUBMITTING, f"names of tables are read again: {found.message}")
         return case.becomes(
-            Verdict(Outlook.STALLED, Reason.TOPICS_STOPPED, found.message) if is_told else again, topics=rows
+            Verdict(Outlook.STALLED, Reason.TOPICS_STOPPED, found.message) if needs_person else again, topics=rows
         )
     verdict = case.goes_on(JobReason.SUBMITTING, f"{application.key.name} has ended, and is made anew")
     return case.stays(verdict, RemoveApplication(application))
