@@ -127,7 +127,7 @@ def _heal(sim: Simulation) -> None:
 def _tidy_holds(day: Day) -> None:
     """People let go what would end by itself meanwhile, and renew the rest."""
     for key in [key for kind, key in day.kube._objects if kind == "WALHold" and key.name.startswith("kept-")]:
-        if day.kube._objects["WALHold", key]["spec"].get("ttl") == "10m":
+        if day.kube._objects["WALHold", key]["spec"].get("ttl") != "2h":
             day.kube.remove(key, WALHold)
         else:
             day.renew(key)

@@ -22,8 +22,9 @@ KINDS = {each.KIND.kind: each for each in RESOURCES}
 HISTORY = 12
 """How many rows of a region are remembered that it has flushed: a manifest of before may come back."""
 BROKERS = 4
-SAFETY = {"staleAfter": "60s", "openGrace": "70s"}
-EVERY = {**SPEC, "safety": SAFETY, "interval": "2m"}
+SAFETY = {"staleAfter": "15s", "openGrace": "25s"}
+"""Short, so that a run ends within the time in which much happens."""
+EVERY = {**SPEC, "safety": SAFETY, "interval": "40s"}
 
 
 @dataclass

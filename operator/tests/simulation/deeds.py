@@ -52,10 +52,11 @@ def _deeds(makes: tuple[Make, ...], *touches: str) -> tuple[Deed, ...]:
 
 
 PEOPLE = (
-    *_deeds((people.stop_deletes, people.pause, people.abort_moves, people.rebalance, people.restart), CLUSTER),
+    *_deeds((people.stop_deletes, people.pause, people.abort_moves, people.rebalance), CLUSTER),
+    *_deeds((people.restart, people.restart), CLUSTER),
     *_deeds((people.edit_bytes, people.edit_replicas, people.edit_replicas, people.add_topic), CLUSTER),
     *_deeds((people.make_run, people.make_run), RUN),
-    *_deeds((people.place_hold,), HOLD, "kafka"),
+    *_deeds((people.place_hold, people.place_hold), HOLD, "kafka"),
     *_deeds((people.edit_holds, people.renew_holds, people.delete_holds, people.recreate_holds), HOLD),
     *_deeds((people.suspend_mirror,), SUBSCRIPTION),
     *_deeds((people.verify, people.delete_verification), special_moves.VERIFICATION),

@@ -191,6 +191,7 @@ class Simulation:
         if name in CHANGING:
             what = describe(name, args)
             self.counts["changes"] += 1
+            self.counts[name] += 1
             self.writes.append(f"{process.name}: {what}")
             self.log(f"{process.name} {what}")
         if kind in {"kube", "pods"} and name in CHANGING:
