@@ -100,7 +100,7 @@ def _heal(sim: Simulation) -> None:
         kafka.offline, kafka.unreachable = set(), None
         kafka.late_topics = kafka.late_leaders = kafka.late_configs = 0
     day.mirror.subscribe(suspend=False)
-    day.backups.apply(suspend=True)
+    day.backups.suspend()
     day.data_plane.is_silent = day.store.is_silent = False
     day.data_plane.busy.clear()
     day.data_plane.stopped &= set(day._phase)

@@ -34,6 +34,8 @@ class Day(RollArena):
     Attributes:
         random: what databases do by chance.
         acknowledged: how many rows were.
+        mirrors: whether there is a subscription.
+        backs_up: whether there is a policy of backups.
         is_excused: the adversary itself broke what is checked of replicas.
         damaged_by: moves after which not everything can be as declared.
         is_at_rest: the database writes no more.
@@ -41,6 +43,8 @@ class Day(RollArena):
 
     kafka: FakeKafka = field(default_factory=lambda: FakeKafka(brokers=BROKERS))
     random: Random = field(default_factory=Random)
+    mirrors: bool = True
+    backs_up: bool = True
     mirror: Mirror = field(init=False)
     backups: Backups = field(init=False)
     most: int = 2

@@ -74,6 +74,9 @@ TROUBLE = (
     *_deeds((trouble.freeze, trouble.freeze, trouble.meanwhile, trouble.meanwhile), ALL),
     _of(next(each for each in special_moves.OF_ROLLS if each.make is special_moves.pod_goes), destroys=False),
 )
+_STOPS = {"stop_deletes", "pause", "place_hold", "abort_moves", "edit_replicas", "pod_goes", "freeze"}
+STOPS = tuple(deed for deed in (*PEOPLE, *TROUBLE) if deed.name in _STOPS)
+"""After which an action that was decided may be wrong."""
 _DAMAGES = (
     *(world.delete_topic, world.recreate_topic, world.recreate_topic_and_write, world.cut_topic),
     *(world.cut_topic_and_write, world.delete_elsewhere, world.older_manifest, world.restore_etcd),
