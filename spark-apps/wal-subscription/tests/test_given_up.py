@@ -99,7 +99,7 @@ class Reading:
     records: list[LogRecord]
     rows: list[tuple[int, Expected]] = field(default_factory=list)
     told: list[tuple[int | None, int]] = field(default_factory=list)
-    now: Decoder = field(default_factory=decoder)
+    now: Decoder[Row] = field(default_factory=decoder)
     read_from: int = 0
 
     def read(self, start: int, end: int, *, anew: bool) -> None:

@@ -24,14 +24,15 @@ Head = dict[str, object]
 """What requests of all sinks begin with."""
 
 
-def request_head(subject: Subject, source: object, target: object) -> Head:
-    """`source` and `target` are as `spark_job.request.kafka_of` writes them; the attempt is the run's number."""
+def request_head(subject: Subject, source: object, target: object = None) -> Head:
+    """Both Kafkas are as `spark_job.request.kafka_of` writes them, the target is if there is one; the attempt is the run's
+    number."""
     return {
         "version": VERSION,
         "object": {"namespace": subject.namespace, "name": subject.name, "uid": subject.uid},
         "run": subject.attempt,
         "source": source,
-        "target": target,
+        **({} if target is None else {"target": target}),
         "intervalMilliseconds": INTERVAL_MILLISECONDS,
     }
 

@@ -14,9 +14,16 @@ from dataclasses import dataclass, replace
 from sparkjob.wire.connection import Connection
 from sparkjob.wire.reader import Range, Reader
 from sparkjob.wire.records import Record, digest_of
-from wal_subscription.records.checks import require_ids, require_ours, require_source
+from wal_subscription.records.checks import (
+    PATIENCE_SECONDS,
+    UNCOMMITTED,
+    require_ids,
+    require_ours,
+    require_same,
+    require_source,
+)
 from wal_subscription.records.decoder import Decoder, Poison, UnknownTable
-from wal_subscription.records.encoding import Encoder
+from wal_subscription.records.encoding import Encoder, Row
 from wal_subscription.records.progress import Progress, begin
 from wal_subscription.records.request import RecordsRequest, Topic
 from wal_subscription.records.sink import Writer
@@ -28,9 +35,6 @@ COMMIT_SECONDS = 1.0
 COMMIT_ROWS = 20_000
 COMMIT_BYTES = 16 << 20
 """What one transaction has at most, or a little more: an entry is not cut."""
-_UNCOMMITTED = "read_uncommitted"
-"""As the database reads: what was aborted, too."""
-_PATIENCE_SECONDS = 10.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,7 +98,7 @@ class Copier:
         self._source, self._target = source, target
         self._writer = Writer(sides.target, sides.request.sink, topic)
         self._encoder = Encoder(topic.name, sides.request.sink, sides.request.selection)
-        self._decoder: Decoder | None = None
+        self._decoder: Decoder[Row] | None = None
         self._next = 0
         self._last: Record | None = None
         self._rows = self._bytes = self._dead_letters = 0
@@ -108,7 +112,7 @@ class Copier:
         progress = self.begun = self.progress or self._open(job)
         require_source(job.topic, job.source_start, progress)
         give_up, commit_at = time.monotonic() + MOST_SECONDS, time.monotonic() + COMMIT_SECONDS
-        with Reader(self._sides.source, _PATIENCE_SECONDS, _UNCOMMITTED) as reader:
+        with Reader(self._sides.source, PATIENCE_SECONDS, UNCOMMITTED) as reader:
             for record, _ in reader.read(Range(self._topic.name, self._next, job.end)):
                 self._take(record)
                 self._next, self._last, now = record.offset + 1, record, time.monotonic()
@@ -132,7 +136,7 @@ class Copier:
         if found is None or found.generation != topic.generation:
             progress, is_told = begin(found, request, topic), False
         else:
-            self._require_same(found, job)
+            require_same(found, job, self._sides.source)
             progress, is_told = found, found.run == request.run
         self.progress, self._next = progress, progress.read_from
         self._decoder = Decoder(
@@ -145,17 +149,6 @@ class Copier:
         if not is_told:  # older runs and generations find it, and end
             self._write(progress, progress.position, progress.read_from)
         return progress
-
-    def _require_same(self, found: Progress, job: Job) -> None:
-        """The source still has the record that was handed on last, if it has that offset."""
-        if found.last is None or not job.source_start < found.position <= job.end:
-            return
-        last, name = found.position - 1, self._topic.name
-        with Reader(self._sides.source, _PATIENCE_SECONDS, _UNCOMMITTED) as reader:
-            record = next((record for record, _ in reader.read(Range(name, last, last + 1))), None)
-        if record is None or digest_of([record]) != found.last:
-            message = f"topic {name} has another record at offset {last} in the source than the one that was handed on"
-            raise MustStop(Stop(name, Reason.DIVERGED, last, message))
 
     def _take(self, record: Record) -> None:
         """What a record completes goes to the target."""
