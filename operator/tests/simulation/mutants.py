@@ -107,7 +107,7 @@ BUGS: tuple[Bug, ...] = (
     _bug(nobody_holds_between, "K"),
     _bug(settings_asked_once, "L"),
 )
-QUICK = frozenset({"newest_region_counts", "no_throttle"})
+QUICK = frozenset({"no_finalizer", "no_throttle"})
 """Those that one of the first days finds, so that a short test may ask for them."""
 
 
