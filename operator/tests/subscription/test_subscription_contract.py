@@ -18,6 +18,8 @@ from seawall.api.v1alpha1.subscription_status import (
 from seawall.api.v1alpha1.subscription_targets import TableBucket
 from seawall.domain.spark_job.bucket import s3_of
 from seawall.domain.spark_job.request import Subject, kafka_of, paths_in
+from seawall.domain.subscription.committed.chain import Commit, folder_of, object_name, parse
+from seawall.domain.subscription.committed.progress import Progress
 from seawall.domain.subscription.contract import (
     SOURCE_FOLDER,
     TABLE_UNKNOWN,
@@ -30,8 +32,6 @@ from seawall.domain.subscription.contract import (
     with_stops,
 )
 from seawall.domain.subscription.records import request as of_rows
-from seawall.domain.subscription.records.chain import Commit, folder_of, object_name, parse
-from seawall.domain.subscription.records.progress import Progress
 
 CONTRACT = Path(__file__).parents[3] / "spark-apps" / "wal-subscription" / "contract"
 
