@@ -82,6 +82,8 @@ def test_a_request_for_rows_is_written_as_its_example() -> None:
     names = {table["id"]: table["name"] for table in wanted["tables"]["known"]}
     names |= dict.fromkeys(wanted["tables"]["notSelected"], "private.other")
     head = {**head_of(wanted), **of_rows.records_of(records["writer"], sink, topics)}
+    if "snapshot" in wanted:
+        head["snapshot"] = {"uri": wanted["snapshot"]["uri"]}
     tables = of_rows.tables_of(TableSelection(include=include, exclude=exclude), names)
     assert of_rows.request_body(head, wanted["databaseVersion"], tables, rows) == wanted
 
