@@ -32,12 +32,14 @@ class Backups:
     day: Day
 
     def __post_init__(self) -> None:
-        self.day.edit(backup=BACKUP)
-        self.apply()
+        if self.day.backs_up:
+            self.day.edit(backup=BACKUP)
+            self.day.kube.apply(POLICY, EVERY, kind=WALBackupPolicy)
 
-    def apply(self, **spec: Any) -> None:
-        """Somebody makes the policy, or edits it."""
-        self.day.kube.apply(POLICY, {**EVERY, **spec}, kind=WALBackupPolicy)
+    def suspend(self) -> None:
+        """Somebody ends the policy's backups, if there is one."""
+        if ("WALBackupPolicy", POLICY) in self.day.kube._objects:
+            self.day.kube.apply(POLICY, {**EVERY, "suspend": True}, kind=WALBackupPolicy)
 
     def check(self, call: str) -> None:
         """A chain has no gap, no fork, and one log; nothing is deleted that the next backup would copy."""

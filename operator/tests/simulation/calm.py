@@ -100,7 +100,7 @@ def _heal(sim: Simulation) -> None:
         kafka.offline, kafka.unreachable = set(), None
         kafka.late_topics = kafka.late_leaders = kafka.late_configs = 0
     day.mirror.subscribe(suspend=False)
-    day.backups.apply(suspend=True)
+    day.backups.suspend()
     day.data_plane.is_silent = day.store.is_silent = False
     day.data_plane.busy.clear()
     day.data_plane.stopped &= set(day._phase)
@@ -127,7 +127,7 @@ def _heal(sim: Simulation) -> None:
 def _tidy_holds(day: Day) -> None:
     """People let go what would end by itself meanwhile, and renew the rest."""
     for key in [key for kind, key in day.kube._objects if kind == "WALHold" and key.name.startswith("kept-")]:
-        if day.kube._objects["WALHold", key]["spec"].get("ttl") == "10m":
+        if day.kube._objects["WALHold", key]["spec"].get("ttl") != "2h":
             day.kube.remove(key, WALHold)
         else:
             day.renew(key)

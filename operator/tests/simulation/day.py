@@ -22,8 +22,9 @@ KINDS = {each.KIND.kind: each for each in RESOURCES}
 HISTORY = 12
 """How many rows of a region are remembered that it has flushed: a manifest of before may come back."""
 BROKERS = 4
-SAFETY = {"staleAfter": "60s", "openGrace": "70s"}
-EVERY = {**SPEC, "safety": SAFETY, "interval": "2m"}
+SAFETY = {"staleAfter": "15s", "openGrace": "25s"}
+"""Short, so that a run ends within the time in which much happens."""
+EVERY = {**SPEC, "safety": SAFETY, "interval": "40s"}
 
 
 @dataclass
@@ -33,6 +34,8 @@ class Day(RollArena):
     Attributes:
         random: what databases do by chance.
         acknowledged: how many rows were.
+        mirrors: whether there is a subscription.
+        backs_up: whether there is a policy of backups.
         is_excused: the adversary itself broke what is checked of replicas.
         damaged_by: moves after which not everything can be as declared.
         is_at_rest: the database writes no more.
@@ -40,6 +43,8 @@ class Day(RollArena):
 
     kafka: FakeKafka = field(default_factory=lambda: FakeKafka(brokers=BROKERS))
     random: Random = field(default_factory=Random)
+    mirrors: bool = True
+    backs_up: bool = True
     mirror: Mirror = field(init=False)
     backups: Backups = field(init=False)
     most: int = 2

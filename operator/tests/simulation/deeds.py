@@ -52,10 +52,11 @@ def _deeds(makes: tuple[Make, ...], *touches: str) -> tuple[Deed, ...]:
 
 
 PEOPLE = (
-    *_deeds((people.stop_deletes, people.pause, people.abort_moves, people.rebalance, people.restart), CLUSTER),
+    *_deeds((people.stop_deletes, people.pause, people.abort_moves, people.rebalance), CLUSTER),
+    *_deeds((people.restart, people.restart), CLUSTER),
     *_deeds((people.edit_bytes, people.edit_replicas, people.edit_replicas, people.add_topic), CLUSTER),
     *_deeds((people.make_run, people.make_run), RUN),
-    *_deeds((people.place_hold,), HOLD, "kafka"),
+    *_deeds((people.place_hold, people.place_hold), HOLD, "kafka"),
     *_deeds((people.edit_holds, people.renew_holds, people.delete_holds, people.recreate_holds), HOLD),
     *_deeds((people.suspend_mirror,), SUBSCRIPTION),
     *_deeds((people.verify, people.delete_verification), special_moves.VERIFICATION),
@@ -73,6 +74,9 @@ TROUBLE = (
     *_deeds((trouble.freeze, trouble.freeze, trouble.meanwhile, trouble.meanwhile), ALL),
     _of(next(each for each in special_moves.OF_ROLLS if each.make is special_moves.pod_goes), destroys=False),
 )
+_STOPS = {"stop_deletes", "pause", "place_hold", "abort_moves", "edit_replicas", "pod_goes", "freeze"}
+STOPS = tuple(deed for deed in (*PEOPLE, *TROUBLE) if deed.name in _STOPS)
+"""After which an action that was decided may be wrong."""
 _DAMAGES = (
     *(world.delete_topic, world.recreate_topic, world.recreate_topic_and_write, world.cut_topic),
     *(world.cut_topic_and_write, world.delete_elsewhere, world.older_manifest, world.restore_etcd),

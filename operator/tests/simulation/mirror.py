@@ -57,8 +57,9 @@ class Mirror:
     _append: ClassVar[Any] = SubscriptionWorld._append
 
     def __post_init__(self) -> None:
-        self.day.edit(subscription=dict(DECLARED))
-        self.subscribe()
+        if self.day.mirrors:
+            self.day.edit(subscription=dict(DECLARED))
+            self.day.kube.apply(DR, SUBSCRIBED, kind=WALSubscription)
 
     @property
     def kafka(self) -> FakeKafka:
@@ -87,10 +88,10 @@ class Mirror:
     # --- what people and the job do
 
     def subscribe(self, **spec: Any) -> None:
-        """Somebody makes the subscription, or edits it."""
+        """Somebody edits the subscription, if there is one."""
         found = self.kube._objects.get(("WALSubscription", DR))
-        before = SUBSCRIBED if found is None else found["spec"]
-        self.kube.apply(DR, {**before, **spec}, kind=WALSubscription)
+        if found is not None:
+            self.kube.apply(DR, {**found["spec"], **spec}, kind=WALSubscription)
 
     def is_own(self, key: Key) -> bool:
         """Whether an application copies."""

@@ -91,7 +91,7 @@ BUGS: tuple[Bug, ...] = (
     _bug(grants_what_is_gone, "H"),
     _bug(one_clock, "H"),
     _bug(newest_region_counts, "I1"),
-    _bug(one_too_many, "I1", "I4", "H"),
+    _bug(one_too_many, "I1", "I4", "H", "C"),
     _bug(times_always_new, "Q"),
     _bug(no_reread, "L"),
     _bug(throttle_left, "T"),
@@ -107,7 +107,7 @@ BUGS: tuple[Bug, ...] = (
     _bug(nobody_holds_between, "K"),
     _bug(settings_asked_once, "L"),
 )
-QUICK = frozenset({"newest_region_counts", "no_throttle"})
+QUICK = frozenset({"no_finalizer", "no_throttle"})
 """Those that one of the first days finds, so that a short test may ask for them."""
 
 

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from seawall.api.meta import Key
 from seawall.api.v1alpha1.hold import WALHold
+from seawall.api.v1alpha1.purge import WALPurge
 from seawall.api.v1alpha1.verification import WALVerification
 from tests.adversary import people_moves
 from tests.adversary.world_moves import region_of
@@ -89,16 +90,25 @@ def restart(sim: Simulation, number: int) -> None:
 
 
 def make_run(sim: Simulation, number: int) -> None:
-    sim.day.run_of(Key(NAMESPACE, f"run-{number % 3}"), dryRun=number % 7 == 0, safety=SAFETY)
+    """One that is over is made anew: the spec of a run cannot be edited."""
+    day, key = sim.day, Key(NAMESPACE, f"run-{number % 3}")
+    found = day.kube.get(WALPurge, key)
+    if found is not None and found.status.is_finished:
+        day.kube.remove(key, WALPurge)
+    if ("WALPurge", key) not in day.kube._objects:
+        day.run_of(key, dryRun=number % 7 == 0, safety=SAFETY)
 
 
 def place_hold(sim: Simulation, number: int) -> None:
-    day = sim.day
-    key = Key(NAMESPACE, f"kept-{number % 2}")
-    # Now and then of records that are gone.
-    low = {topic: max(0, start + number % 13 - 4) for topic, start in day.log_starts().items() if topic in TOPICS}
+    """Now and then of records that are gone; one that is over is made anew."""
+    day, key = sim.day, Key(NAMESPACE, f"kept-{number % 2}")
+    beyond = 60 * (number % 13 - 4)
+    low = {topic: max(0, start + beyond) for topic, start in day.log_starts().items() if topic in TOPICS}
+    found = day.kube.get(WALHold, key)
+    if found is not None and found.status.is_final:
+        day.kube.remove(key, WALHold)
     if low:
-        spec = {"clusterRef": {"name": "wal"}, "topics": low, "ttl": ("10m", "2h", "24h")[number % 3]}
+        spec = {"clusterRef": {"name": "wal"}, "topics": low, "ttl": ("1m", "10m", "2h")[number % 3]}
         day.kube.apply(key, spec, kind=WALHold)
 
 

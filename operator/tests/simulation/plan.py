@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from random import Random
 
-from tests.simulation.deeds import CALL_FAULTS, DAMAGE, PEOPLE, TROUBLE
+from tests.simulation.deeds import CALL_FAULTS, DAMAGE, PEOPLE, STOPS, TROUBLE
 
 DAY = 86_400.0
 WINDOWS = 2
@@ -20,10 +20,13 @@ BETWEEN = 0.3
 """The share of what happens between the look and the action of a tick, and not at any call."""
 MOST_ACTIONS = 3
 """Of how many actions of that name one is chosen."""
+DANGEROUS = ("Announce", "DeleteRecords", "Evict", "SetMaintenance", "Submit")
+"""Actions that cannot be undone."""
 ACTIONS = (
-    *("FlushRegions", "WriteIntents", "Announce", "DeleteRecords", "WriteTargets"),
-    *("SetThrottle", "Submit", "Cancel", "ElectLeaders", "ClearThrottle", "RepairConfigs", "CreateTopics"),
-    *("AddFinalizer", "SetMaintenance", "Evict", "SetConfigHash", "PlaceHold", "ReleaseHold", "FreezeRequest"),
+    *(DANGEROUS * 3),
+    *("FlushRegions", "WriteIntents", "WriteTargets", "ClearThrottle", "CreateTopics", "MoveHold"),
+    *("SetThrottle", "Cancel", "ElectLeaders", "RepairConfigs", "AddFinalizer", "SetConfigHash"),
+    *("PlaceHold", "ReleaseHold", "FreezeRequest"),
 )
 """Before which something happens: those that change what is outside of the object."""
 
@@ -49,12 +52,16 @@ class Plan:
 
     Attributes:
         destroys: whether an adversary destroys things, so that not all can be as declared at the end.
+        mirrors: whether there is a subscription.
+        backs_up: whether there is a policy of backups: until the next one it holds more than rows need.
         windows: when it is busy.
     """
 
     seed: int
     auto_prune: str
     destroys: bool
+    mirrors: bool
+    backs_up: bool
     windows: tuple[tuple[float, float], ...]
     happenings: tuple[Happening, ...]
 
@@ -69,12 +76,14 @@ def plan_of(seed: int) -> Plan:
     for begin, end in windows:
         times = [random.uniform(begin, end - 30) for _ in range(random.randrange(8, 18))]
         happenings += [_draw(random, time, destroys=destroys) for time in times]
-    return Plan(seed, random.choice(("Logical", "Disabled")), destroys, windows, tuple(sorted(happenings)))
+    mode, mirrors, backs_up = random.choice(("Logical", "Disabled")), random.random() < 0.6, random.random() < 0.4
+    return Plan(seed, mode, destroys, mirrors, backs_up, windows, tuple(sorted(happenings)))
 
 
 def _draw(random: Random, time: float, *, destroys: bool) -> Happening:
     number, name = random.randrange(1_000), _name(random, destroys=destroys)
     if random.random() < BETWEEN:
+        name = random.choice((name, random.choice(STOPS).name))
         return Happening(time, random.randrange(MOST_ACTIONS), name, number, random.choice(ACTIONS))
     return Happening(time, random.randrange(MOST_CALLS), name, number)
 

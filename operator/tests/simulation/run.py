@@ -8,7 +8,7 @@ import json
 import random as chance
 from collections import Counter, deque
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from random import Random
 from typing import Any
@@ -191,6 +191,7 @@ class Simulation:
         if name in CHANGING:
             what = describe(name, args)
             self.counts["changes"] += 1
+            self.counts[name] += 1
             self.writes.append(f"{process.name}: {what}")
             self.log(f"{process.name} {what}")
         if kind in {"kube", "pods"} and name in CHANGING:
@@ -238,11 +239,12 @@ def simulate(seed: int, happenings: Sequence[Happening] | None = None) -> Result
     """The day of a seed, or only a part of what happens on it."""
     plan = plan_of(seed)
     if happenings is not None:
-        plan = Plan(plan.seed, plan.auto_prune, plan.destroys, plan.windows, tuple(happenings))
+        plan = replace(plan, happenings=tuple(happenings))
     seed_ids(f"ids of {seed}")
     state = chance.getstate()
     chance.seed(f"queues of {seed}")  # the queues draw from it
-    day = Day(auto_prune=plan.auto_prune, random=Random(f"day of {seed}"))  # noqa: S311 - a seed, no secret
+    chances = Random(f"day of {seed}")  # noqa: S311 - a seed, no secret
+    day = Day(auto_prune=plan.auto_prune, random=chances, mirrors=plan.mirrors, backs_up=plan.backs_up)
     sim = Simulation(plan, day, Random(f"run of {seed}"))  # noqa: S311 - as above
     loop = VirtualLoop(day.time)
     try:

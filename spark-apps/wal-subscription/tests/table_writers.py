@@ -19,7 +19,7 @@ from wal_subscription.table.micro_batches import TableBatches
 from wal_subscription.table.request import parse_table_request
 
 _PAUSE = 0.02
-_MOST_HESITATION, _LONG_HESITATION, _OFTEN = 0.03, 0.6, 0.15
+_MOST_HESITATION, _LONG_HESITATION, _OFTEN = 0.03, 1.0, 0.15
 """Now and then so long that another driver makes more than one commit."""
 
 

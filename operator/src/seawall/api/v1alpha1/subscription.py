@@ -17,7 +17,7 @@ from seawall.api.v1alpha1.purge_template import ClusterRef, TopicGlob, matches_a
 from seawall.api.v1alpha1.spark_spec import SparkOverrides
 from seawall.api.v1alpha1.subscription_status import WALSubscriptionStatus
 from seawall.api.v1alpha1.subscription_targets import TargetName
-from seawall.api.v1alpha1.verification_template import MAX_TOPICS
+from seawall.api.v1alpha1.verification_template import MAX_TOPICS, SnapshotSpec
 
 KafkaTopicName = Annotated[str, Field(min_length=1, max_length=249, pattern=r"^[a-zA-Z0-9][a-zA-Z0-9._-]*$")]
 """The name of a topic; not one of Kafka's own, which begin with underscores."""
@@ -104,6 +104,32 @@ class TableSink(APIModel):
     """When the files of a commit have so many bytes together, it is made at once."""
     dead_letters: StrictBool = False
     """Whether a record of the log that gives no rows is kept as an object; else the topic of the log stops there."""
+
+
+class StartFrom(StrEnum):
+    """What a topic begins with."""
+
+    EARLIEST = "Earliest"
+    SNAPSHOT = "Snapshot"
+
+
+class StartSpec(APIModel):
+    """With what topics begin whose rows are handed on, also those that begin anew."""
+
+    RULES: ClassVar[tuple[Rule, ...]] = (
+        Rule(
+            "(self.from == 'Snapshot') == has(self.snapshot)",
+            "snapshot goes with from: Snapshot, and with nothing else",
+            lambda start: (start.from_ is StartFrom.SNAPSHOT) == (start.snapshot is not None),
+        ),
+    )
+
+    from_: Annotated[StartFrom, Field(alias="from")] = StartFrom.EARLIEST
+    """`Earliest`: the log, from where it starts. `Snapshot`: first the rows of a snapshot, then of the log what that
+    does not have."""
+    snapshot: SnapshotSpec | None = None
+    """The snapshot. It is made when the WALHold of the subscription is Granted, and must stay until all topics have
+    passed it."""
 
 
 class TableSelection(APIModel):
@@ -212,6 +238,11 @@ class WALSubscriptionSpec(APIModel):
             lambda spec: spec.tables is None or spec.sink.mirror is None,
         ),
         Rule(
+            "!has(self.start) || has(self.sink.records)",
+            "start is for sink.records only: all others begin where the log starts",
+            lambda spec: spec.start is None or spec.sink.records is not None,
+        ),
+        Rule(
             "!has(self.promote) || has(self.sink.mirror)",
             "promote is for sink.mirror only: no database can go on with rows",
             lambda spec: spec.promote is None or spec.sink.mirror is not None,
@@ -228,6 +259,8 @@ class WALSubscriptionSpec(APIModel):
     """Which topics of the pool: names, in which `*` stands for any characters and `?` for one."""
     tables: TableSelection | None = None
     """Whose rows are handed on; absent: those of all tables. Not for a mirror."""
+    start: StartSpec | None = None
+    """With what a topic begins; absent: with the log, from where it starts. For `sink.records` only."""
     sink: Sink
     """Where they go."""
     lag_budget: LagBudget
@@ -246,6 +279,11 @@ class WALSubscriptionSpec(APIModel):
     def selects(self, topic: str) -> bool:
         """Whether it is about this topic of the pool."""
         return matches_any(topic, self.topics)
+
+    @property
+    def snapshot(self) -> SnapshotSpec | None:
+        """What topics begin with, beside the log."""
+        return None if self.start is None else self.start.snapshot
 
     @property
     def selection(self) -> TableSelection:
