@@ -73,8 +73,9 @@ class S3Process:
         self._process.kill()
 
     def pause(self) -> None:
-        """Freezes it (SIGSTOP)."""
+        """Freezes it (SIGSTOP), and waits until each of its threads is: one that runs may answer meanwhile."""
         self._process.signal(signal.SIGSTOP)
+        self._process.wait_ready(self._is_frozen, START_TIMEOUT)
 
     def resume(self) -> None:
         """Lets it go on."""
@@ -159,6 +160,10 @@ class S3Process:
 
     def __exit__(self, *_: object) -> None:
         self.close()
+
+    def _is_frozen(self) -> bool:
+        threads = Path(f"/proc/{self._process.pid}/task").glob("*/stat")
+        return all(thread.read_text().rpartition(")")[2].split()[0] == "T" for thread in threads)
 
     def _listens(self) -> bool:
         with socket.socket() as probe:
