@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from seawall.api.v1alpha1.kafka_access import ExternalKafka
-from seawall.api.v1alpha1.subscription import RecordsSink, TableSelection, TableSink
+from seawall.api.v1alpha1.subscription_sinks import RecordsSink, TableSelection, TableSink
 from seawall.api.v1alpha1.subscription_status import (
     MirroredTopic,
     Producer,

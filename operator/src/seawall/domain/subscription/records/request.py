@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from datetime import timedelta
 
-from seawall.api.v1alpha1.subscription import RecordsSink, TableSelection, TableSink
+from seawall.api.v1alpha1.subscription_sinks import RecordsSink, TableSelection, TableSink
 from seawall.api.v1alpha1.subscription_status import MirroredTopic, RecordsTopics, TargetTopic
 from seawall.domain.subscription.contract import INTERVAL_MILLISECONDS, Head
 

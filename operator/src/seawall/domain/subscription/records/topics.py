@@ -6,7 +6,7 @@ own, with a partition for each topic of the pool, and compacted: only the newest
 
 from __future__ import annotations
 
-from seawall.api.v1alpha1.subscription import RecordsSink
+from seawall.api.v1alpha1.subscription_sinks import RecordsSink
 from seawall.api.v1alpha1.subscription_status import RecordsTopics, StopReason, TargetTopic
 from seawall.domain.conditions import Outlook, Verdict
 from seawall.domain.kafka import MIN_ISR, ConfigChange, NewTopic
