@@ -39,6 +39,7 @@ SECONDS = float(os.environ.get("FAULT_SECONDS", "150"))
 RESULTS = Path(__file__).parents[3] / "e2e/soak/results/holds.json"
 DRIVER = """
 import sys, time
+from kafka.errors import KafkaError
 from sparkjob.errors import Interrupted, Refused
 from wal_subscription.copier import copy
 from wal_subscription.micro_batches import MicroBatches
@@ -50,7 +51,7 @@ while True:
         micro = micro or MicroBatches(request, lambda jobs, sides, _: [copy(job, sides) for job in jobs])
         micro.once()
         assert not micro.stops, micro.stops
-    except (Interrupted, Refused):
+    except (Interrupted, Refused, KafkaError, OSError):
         micro = None
     time.sleep(0.02)
 """
@@ -95,6 +96,7 @@ class Sampler:
     """Reads the hold, and then where the target ends, as often as it can."""
 
     mirrored: Mirrored
+    eyes: KafkaEyes
     samples: int = 0
     moves: set[str] = field(default_factory=set)
     wrong: list[str] = field(default_factory=list)
@@ -106,7 +108,7 @@ class Sampler:
         if hold is None:
             return
         try:
-            ends = KafkaEyes(self.mirrored.target.bootstrap_servers).log_ends(f"wal_{self.mirrored.database.prefix}")
+            ends = self.eyes.log_ends(f"wal_{self.mirrored.database.prefix}")
         except (KafkaException, TimeoutError):
             return
         self.samples += 1
@@ -164,7 +166,8 @@ def harm(mirrored: Mirrored, drivers: Drivers, chance: random.Random) -> None:
 
 def test_a_hold_is_never_ahead_of_what_the_target_stores(mirrored: Mirrored, tmp_path: Path) -> None:
     mirrored.subscribe()
-    drivers, sampler, chance = Drivers(request_of(mirrored, tmp_path)), Sampler(mirrored), random.Random(5)  # noqa: S311 - faults
+    eyes = KafkaEyes(mirrored.target.bootstrap_servers)  # one: each is a client with threads of its own
+    drivers, sampler, chance = Drivers(request_of(mirrored, tmp_path)), Sampler(mirrored, eyes), random.Random(5)  # noqa: S311 - faults
     drivers.start()
     drivers.start()
     end = time.monotonic() + SECONDS
@@ -178,8 +181,9 @@ def test_a_hold_is_never_ahead_of_what_the_target_stores(mirrored: Mirrored, tmp
 
             def is_even() -> bool:
                 with suppress(KafkaException, TimeoutError):
-                    sides = mirrored.site.eyes, KafkaEyes(mirrored.target.bootstrap_servers)
-                    theirs, ours = (eyes.log_ends(f"wal_{mirrored.database.prefix}") for eyes in sides)
+                    theirs, ours = (
+                        each.log_ends(f"wal_{mirrored.database.prefix}") for each in (mirrored.site.eyes, eyes)
+                    )
                     return theirs == ours
                 return False
 
