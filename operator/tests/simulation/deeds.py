@@ -84,7 +84,7 @@ _DAMAGES = (
     *(people_moves.delete_cluster, people_moves.recreate_cluster),
     *(people_moves.edit_hold, people_moves.delete_hold, people_moves.recreate_hold),
 )
-_AT_TARGET = (trouble.somebody_writes_to_target, trouble.somebody_writes_to_target, trouble.lose_target_topic)
+_AT_TARGET = (*((trouble.somebody_writes_to_target,) * 4), trouble.lose_target_topic)
 DAMAGE = (
     *(_of(each) for each in moves.COMMON if each.make in _DAMAGES),
     *(replace(each, destroys=True) for each in _deeds(_AT_TARGET, "kafka")),
@@ -92,6 +92,12 @@ DAMAGE = (
     *(_of(each) for each in special_moves.OF_RUNS if each.name in {"restore_api_server", "runs_older_version"}),
     *(_of(each) for each in special_moves.OF_RUNS if each.name in {"deletes_by_itself", "empty_etcd"}),
 )
+_BREAKS = (
+    *("deletes_by_itself", "runs_older_version", "recreate_topic_and_write", "cut_topic_and_write", "older_manifest"),
+    *("restore_etcd", "delete_intents", "delete_cluster", "delete_elsewhere"),
+)
+BREAKS = tuple(deed for deed in DAMAGE if deed.name in _BREAKS)
+"""The same, of what an adversary does."""
 HEALS = (
     *_deeds((people.allow_deletes, people.go_on, people.allow_moves, people.resume_mirror), ALL),
     *_deeds((trouble.target_answers,), ALL),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from random import Random
 
-from tests.simulation.deeds import CALL_FAULTS, DAMAGE, PEOPLE, STOPS, TROUBLE
+from tests.simulation.deeds import BREAKS, CALL_FAULTS, DAMAGE, PEOPLE, STOPS, TROUBLE
 
 DAY = 86_400.0
 WINDOWS = 2
@@ -83,7 +83,7 @@ def plan_of(seed: int) -> Plan:
 def _draw(random: Random, time: float, *, destroys: bool) -> Happening:
     number, name = random.randrange(1_000), _name(random, destroys=destroys)
     if random.random() < BETWEEN:
-        name = random.choice((name, random.choice(STOPS).name))
+        name = random.choice((name, random.choice(BREAKS if destroys and random.random() < 0.5 else STOPS).name))
         return Happening(time, random.randrange(MOST_ACTIONS), name, number, random.choice(ACTIONS))
     return Happening(time, random.randrange(MOST_CALLS), name, number)
 
