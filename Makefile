@@ -50,6 +50,7 @@ e2e-soak: .venv/.stamp cluster images spark ## Faults in a loop, SOAK_SECONDS=60
 	$(INSTANCE_ENV) && SOAK_SECONDS=$(SOAK_SECONDS) $(PYTEST) e2e -m soak -s
 	CRASH_POINTS=all $(PYTEST) operator/tests/integration/test_purge_crash_points.py -s
 	ADVERSARY=all $(PYTEST) -n 4 operator/tests/adversary/test_adversary_at_every_call.py -rA
+	$(PYTEST) -m soak operator/tests/integration/test_holds_under_faults.py -s
 	$(PYTEST) -m soak operator/tests/simulation/test_many_days.py -s
 
 SEED ?= 1

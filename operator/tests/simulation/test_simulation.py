@@ -9,8 +9,9 @@ from pathlib import Path
 
 import pytest
 
+from tests.adversary.test_adversary_mutants import no_reread
 from tests.simulation.minimize import minimize, story
-from tests.simulation.mutants import BUGS, QUICK, Bug, find, newest_region_counts, no_reread
+from tests.simulation.mutants import BUGS, QUICK, Bug, find, newest_region_counts
 from tests.simulation.plan import Happening, plan_of
 from tests.simulation.run import simulate
 

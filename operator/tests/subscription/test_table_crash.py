@@ -8,8 +8,9 @@ from typing import Any
 import pytest
 
 from seawall.api.v1alpha1.hold import WALHold
+from seawall.domain.subscription.committed import chain, progress
 from seawall.domain.subscription.logs import Position
-from seawall.domain.subscription.records import begin, chain, progress
+from seawall.domain.subscription.records import begin
 from seawall.observe import chains
 from tests.subscription import test_table_sink as stories
 from tests.subscription.test_records_sink import lose_and_purge, make_table

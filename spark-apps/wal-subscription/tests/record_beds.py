@@ -6,16 +6,11 @@ from collections.abc import Iterator
 
 import pytest
 from mirrors import side_of
-from progress_stories import ProgressStories
-from record_stories import RecordStories
+from told_stories import Stories
 
 from seawall_e2e.loopback import KafkaProcesses
 
 pytest_plugins = ("mirror_beds",)
-
-
-class Stories(RecordStories, ProgressStories):
-    """All of them."""
 
 
 @pytest.fixture

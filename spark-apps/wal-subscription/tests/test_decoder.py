@@ -17,6 +17,7 @@ from sparkjob.wire.records import Record as LogRecord
 from tests.support.mutants import Mutant, find_survivors
 from tests.support.source_mutants import rewritten
 from wal_subscription.records.decoder import Decoder, Poison, UnknownTable
+from wal_subscription.records.encoding import Row as HandedRow
 from wal_subscription.records.encoding import value_of
 from wal_subscription.records.request import By, Output, Sink
 from wal_subscription.records.selection import Selection
@@ -99,7 +100,7 @@ def test_a_table_that_is_none_of_those_that_were_known_is_told_unless_all_are_se
     assert known_in(decoder(selection=everything, known_to=0), records) == (log.of(CPU, MEM, NET), None)
 
 
-def known_in(found: Decoder, records: Sequence[LogRecord]) -> tuple[list[Expected], tuple[int, int] | None]:
+def known_in(found: Decoder[HandedRow], records: Sequence[LogRecord]) -> tuple[list[Expected], tuple[int, int] | None]:
     """The rows until a table is not known, and which record that is."""
     rows = list[Expected]()
     try:

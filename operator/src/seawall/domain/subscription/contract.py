@@ -25,15 +25,13 @@ Head = dict[str, object]
 
 
 def request_head(subject: Subject, source: object, target: object = None) -> Head:
-    """Both Kafkas are as `spark_job.request.kafka_of` writes them, the target is if there is one; the attempt is the run's
-    number."""
+    """Both Kafkas as `spark_job.request.kafka_of` writes them; rows that go to a bucket have no target."""
     return {
         "version": VERSION,
         "object": {"namespace": subject.namespace, "name": subject.name, "uid": subject.uid},
         "run": subject.attempt,
         "source": source,
         **({} if target is None else {"target": target}),
-        "intervalMilliseconds": INTERVAL_MILLISECONDS,
     }
 
 
@@ -42,6 +40,7 @@ def request_body(head: Head, producer: Producer, topics: Iterable[MirroredTopic]
     return {
         **head,
         "producer": {"id": producer.id, "epoch": producer.epoch},
+        "intervalMilliseconds": INTERVAL_MILLISECONDS,
         "topics": [
             {
                 "name": row.name,

@@ -20,6 +20,7 @@ from seawall.domain.spark_job.actions import FreezeRequest, RemoveApplication, S
 from seawall.domain.spark_job.allowed import as_user, effective_spark, own_secrets
 from seawall.domain.spark_job.application import (
     REQUEST_FOLDER,
+    SNAPSHOT_FOLDER,
     SUMMARY_FILE,
     Body,
     Ended,
@@ -27,6 +28,7 @@ from seawall.domain.spark_job.application import (
     Program,
     SparkApplication,
     build_application,
+    claim,
     kafka_secrets,
 )
 from seawall.domain.spark_job.bucket import private_mounts, s3_of, secrets_of_bucket, shared_mounts
@@ -110,7 +112,7 @@ def build_run(case: Case, number: int) -> Run | None:
 
     def application(digest: str) -> Body:
         arguments = ("--request", f"{REQUEST_FOLDER}/{FILE}", "--summary", SUMMARY_FILE, "--digest", digest)
-        program = Program(MAIN_FILE, arguments, place.shared)
+        program = Program(MAIN_FILE, arguments, (*place.shared, *_volume(case)))
         return build_application(case.run_key(number), program, spark, *secrets, restart_policy=RESTARTS)
 
     alike = json.dumps(
@@ -141,6 +143,12 @@ class _Place:
     shared: tuple[Mount, ...] = ()
 
 
+def _volume(case: Case) -> tuple[Mount, ...]:
+    """The volume of the snapshot that rows begin with."""
+    name = None if case.spec.snapshot is None else case.spec.snapshot.persistent_volume_claim
+    return () if name is None else (claim("snapshot", name, SNAPSHOT_FOLDER, read_only=True),)
+
+
 def _place(case: Case) -> _Place:
     found = case.goes_to
     if isinstance(found, TargetBucket):
@@ -162,9 +170,10 @@ def _request(case: Case, source: ExternalKafka, place: _Place, number: int) -> d
     sink = _sink(case, place)
     if sink is None or not isinstance(case.observed.tables, Mapping):
         return None
-    version = database_version(case.cluster, case.kafka)
+    version, snapshot = database_version(case.cluster, case.kafka), case.spec.snapshot
     tables = of_rows.tables_of(case.spec.selection, case.observed.tables)
-    return of_rows.request_body({**head, **sink}, version, tables, active(case))
+    begins = {} if snapshot is None else {"snapshot": {"uri": snapshot.uri}}
+    return of_rows.request_body({**head, **sink, **begins}, version, tables, active(case))
 
 
 def _sink(case: Case, place: _Place) -> dict[str, object] | None:
