@@ -125,12 +125,15 @@ def _heal(sim: Simulation) -> None:
 
 
 def _tidy_holds(day: Day) -> None:
-    """People let go what would end by itself meanwhile, and renew the rest."""
-    for key in [key for kind, key in day.kube._objects if kind == "WALHold" and key.name.startswith("kept-")]:
-        if day.kube._objects["WALHold", key]["spec"].get("ttl") != "2h":
-            day.kube.remove(key, WALHold)
-        else:
+    """People let go what would end by itself meanwhile, and what can never be granted; they renew the rest."""
+    for hold in day.kube.list(WALHold, NAMESPACE).items:
+        key, spec = hold.metadata.key, day.kube._objects["WALHold", hold.metadata.key]["spec"]
+        if not key.name.startswith("kept-"):
+            continue
+        if spec.get("ttl") == "2h" and hold.status.granted:
             day.renew(key)
+        else:
+            day.kube.remove(key, WALHold)
 
 
 def _wrong(sim: Simulation) -> list[str]:

@@ -11,7 +11,7 @@ from seawall.domain import conditions
 from seawall.domain.clocks import ServerTime, TrustedTime
 from seawall.domain.columns import Ids, Numbers
 from seawall.domain.ledger import offsets
-from tests.adversary.test_adversary_mutants import grants_what_is_gone, no_holds, no_reread, settings_asked_once
+from tests.adversary.test_adversary_mutants import grants_what_is_gone, no_holds, no_reread
 from tests.backup.test_backup_mutants import nobody_holds_between
 from tests.reassignment.test_reassignment_mutants import (
     batch_too_large,
@@ -105,7 +105,6 @@ BUGS: tuple[Bug, ...] = (
     _bug(hold_of_what_was_sent, "S2"),
     _bug(all_is_ours, "S2"),
     _bug(nobody_holds_between, "K"),
-    _bug(settings_asked_once, "L"),
 )
 QUICK = frozenset({"no_finalizer", "no_throttle"})
 """Those that one of the first days finds, so that a short test may ask for them."""
