@@ -3,24 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 from mirrors import side_of
 from progress_stories import ProgressStories
 from record_stories import RecordStories
+from snapshot_stories import SnapshotStories
 
 from seawall_e2e.loopback import KafkaProcesses
 
 pytest_plugins = ("mirror_beds",)
 
 
-class Stories(RecordStories, ProgressStories):
+class Stories(RecordStories, ProgressStories, SnapshotStories):
     """All of them."""
 
 
 @pytest.fixture
-def tell(source_kafka: KafkaProcesses, target_kafka: KafkaProcesses) -> Iterator[Stories]:
+def tell(source_kafka: KafkaProcesses, target_kafka: KafkaProcesses, tmp_path: Path) -> Iterator[Stories]:
     """Stories on two Kafkas; each test begins as a process does."""
-    told = Stories(side_of(source_kafka), side_of(target_kafka))
+    told = Stories(side_of(source_kafka), side_of(target_kafka), tmp_path)
     yield told
     told.close()

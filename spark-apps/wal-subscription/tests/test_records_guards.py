@@ -6,6 +6,7 @@ import pytest
 from progress_stories import ProgressStories
 from record_beds import Stories
 from record_stories import RecordStories
+from snapshot_stories import SnapshotStories
 
 from tests.support.mutants import Mutant, find_survivors
 from tests.support.source_mutants import rewritten
@@ -17,7 +18,7 @@ pytest_plugins = ("record_beds",)
 pytestmark = [pytest.mark.integration, pytest.mark.xdist_group("mirror")]
 STORIES = [
     name
-    for kind in (RecordStories, ProgressStories)
+    for kind in (RecordStories, ProgressStories, SnapshotStories)
     for name in vars(kind)
     if "_" in name.strip("_") and not name.startswith("_")
 ]
@@ -123,6 +124,40 @@ def test_no_guard_can_be_taken_away(tell: Stories) -> None:
         (
             rewritten(Copier, "_commit", "min(read_from, at_most)", "read_from"),
             tell.a_record_that_gives_no_rows_stops_its_topic_and_every_start_finds_it_again,
+        ),
+    )
+    assert find_survivors(mutants) == []
+
+
+def test_no_guard_of_a_snapshot_can_be_taken_away(tell: Stories) -> None:
+    mutants: tuple[Mutant, ...] = (
+        (
+            rewritten(Copier, "run_files", "(file, row) < self._at", "False"),
+            tell.who_is_late_with_a_snapshot_hands_on_nothing_twice,
+        ),
+        (
+            rewritten(Copier, "_take_row", "(file, row) != self._at", "False"),
+            tell.a_row_that_is_missing_in_a_file_is_not_passed_over,
+        ),
+        (
+            rewritten(Copier, "_place_at", "*self._at", "0, 0"),
+            tell.a_driver_that_dies_at_any_call_of_a_snapshot_leaves_each_row_once,
+        ),
+        (
+            rewritten(Copier, "_open", "None if self._base is None else self._base.cuts", "None"),
+            tell.a_topic_begins_with_its_snapshot_and_goes_on_with_what_its_log_has_beyond,
+        ),
+        (
+            rewritten(checks, "require_base", "entry_id + 1 < topic.start", "False", copier),
+            tell.a_snapshot_that_the_log_does_not_go_on_from_is_told,
+        ),
+        (
+            rewritten(checks, "require_base", "entry_id >= end", "False", copier),
+            tell.a_snapshot_that_the_log_does_not_go_on_from_is_told,
+        ),
+        (
+            rewritten(checks, "require_snapshot", "base.digest != place.digest", "False", copier),
+            tell.another_snapshot_than_that_which_was_begun_is_told,
         ),
     )
     assert find_survivors(mutants) == []

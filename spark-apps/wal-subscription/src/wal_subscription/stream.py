@@ -21,6 +21,7 @@ from wal_subscription.plan import Named
 from wal_subscription.records import process
 from wal_subscription.records.micro_batches import RecordsBatches
 from wal_subscription.records.request import RecordsRequest
+from wal_subscription.records.snapshot_job import SparkSnapshots
 from wal_subscription.request import Request
 from wal_subscription.stops import Stop
 
@@ -63,7 +64,10 @@ def stream(spark: SparkSession, request: Request | RecordsRequest) -> Sequence[S
     """
     micro: Batches[Any, Any, Any]
     if isinstance(request, RecordsRequest):
-        micro, does = RecordsBatches(request, on_executors(spark, process.copy)), "hands on the rows of"
+        micro, does = (
+            RecordsBatches(request, on_executors(spark, process.copy), snapshots=SparkSnapshots(spark)),
+            "hands on the rows of",
+        )
     else:
         micro, does = MicroBatches(request, on_executors(spark, copier.copy)), "mirrors"
     micro.require_sides()

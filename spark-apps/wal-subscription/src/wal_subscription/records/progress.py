@@ -20,6 +20,14 @@ class GivenUp(NamedTuple):
     offset: int
 
 
+class FilePlace(NamedTuple):
+    """The next row of a topic's snapshot: the number of its file, and the row's in it. Beyond all: the log is on."""
+
+    digest: str
+    file: int
+    row: int
+
+
 @dataclass(frozen=True, slots=True)
 class Progress:
     """Of one topic, after one transaction.
@@ -35,6 +43,7 @@ class Progress:
         selection: the digest of what is selected.
         last: the digest of the record before `position`; None: there is none.
         given_up: what is below `read_from`, or may be, and of which a part may come after all; by offset.
+        snapshot: None: there is none, or nothing of it matters any more.
     """
 
     writer: str
@@ -51,6 +60,7 @@ class Progress:
     selection: str
     last: str | None = None
     given_up: tuple[GivenUp, ...] = ()
+    snapshot: FilePlace | None = None
 
     def to_json(self) -> bytes:
         """The value of the record, whose key is the topic."""
@@ -71,12 +81,13 @@ class Progress:
                 "selection": self.selection,
                 "last": self.last,
                 "givenUp": [given_up._asdict() for given_up in self.given_up],
+                "snapshot": None if self.snapshot is None else self.snapshot._asdict(),
             },
             separators=(",", ":"),
         ).encode()
 
 
-def begin(found: Progress | None, request: RecordsRequest, topic: Topic) -> Progress:
+def begin(found: Progress | None, request: RecordsRequest, topic: Topic, snapshot: FilePlace | None) -> Progress:
     """Of a topic whose generation is a new one, after what was found of the one before it: counts go on."""
     start = topic.start
     made = Progress(
@@ -92,6 +103,7 @@ def begin(found: Progress | None, request: RecordsRequest, topic: Topic) -> Prog
         rows=0,
         dead_letters=0,
         selection=request.selection.digest,
+        snapshot=snapshot,
     )
     if found is None:
         return made
@@ -103,6 +115,7 @@ def parse_progress(content: bytes | None) -> Progress | None:
     try:
         fields = Fields.of(json.loads(content or b""), "progress")
         fields.check_version(VERSION)
+        place = fields.object_or_none("snapshot")
         return Progress(
             fields.text("writer"),
             fields.number("run"),
@@ -118,6 +131,7 @@ def parse_progress(content: bytes | None) -> Progress | None:
             fields.text("selection"),
             fields.text_or_none("last"),
             tuple(GivenUp(row.number("region", MAX_U64), row.number("offset")) for row in fields.objects("givenUp")),
+            None if place is None else FilePlace(place.text("digest"), place.number("file"), place.number("row")),
         )
     except (ValueError, Refused):
         return None
