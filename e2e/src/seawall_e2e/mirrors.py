@@ -69,7 +69,7 @@ class Mirror(SparkJobs):
         """The WALCluster allows the target, and somebody subscribes."""
         declared = {
             "spark": {"image": self._image, "serviceAccountName": ACCOUNT, **SMALL},
-            "mirrors": [{"name": TARGET, "kafka": {"bootstrapServers": [servers]}}],
+            "targets": [{"name": TARGET, "kafka": {"bootstrapServers": [servers]}}],
         }
         kubectl(*self.wal.patch_command(json.dumps({"spec": {"subscription": declared}})))
         sink = {"mirror": {"target": TARGET, "replicationFactor": 1, "minInSyncReplicas": 1}}

@@ -12,6 +12,7 @@ from seawall.api.v1alpha1.cluster import WALCluster
 from seawall.api.v1alpha1.verification import WALVerification
 from seawall.domain.spark_job.application import CONF
 from seawall.reconciler import Reconciler
+from tests.adversary import records
 from tests.adversary.arena import RUNS, Arena, granter_of, tick
 from tests.adversary.backups import (
     OF_BACKUPS,
@@ -29,6 +30,7 @@ from tests.adversary.lives import Adversary, Scenario
 from tests.adversary.managed import OF_MANAGED, edited, roll_it_out
 from tests.adversary.moves import COMMON
 from tests.adversary.people_moves import RUN_PAUSED
+from tests.adversary.records import OF_RECORDS
 from tests.adversary.replicas import OF_REPLICAS, balancing, growing, reassign
 from tests.adversary.restores import OF_RESTORES, approved_plan, restore
 from tests.adversary.roll import roll, rollable
@@ -298,4 +300,6 @@ SCENARIOS = (
     Scenario("drill", declared_drill, drill, OF_DRILLS),
     Scenario("subscription begins", begun, copy, OF_SUBSCRIPTIONS),
     Scenario("subscription goes on", even, copy, OF_SUBSCRIPTIONS),
+    Scenario("rows begin", records.begun, records.hand_on, OF_RECORDS),
+    Scenario("rows go on", records.even, records.hand_on, OF_RECORDS),
 )

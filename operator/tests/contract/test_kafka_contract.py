@@ -117,6 +117,20 @@ def test_a_topic_is_created_on_the_brokers_that_are_named_the_preferred_leader_f
     assert world.view().topics[topics[0].name].replicas == (2, 3), "it exists, and stays where it is"
 
 
+def test_a_topic_may_have_more_partitions_and_get_still_more_but_never_fewer(world: World) -> None:
+    topic = f"{world.prefix}_many"
+    world.admin().create_topics([NewTopic(topic, 2, {}, partitions=3)])
+    wait_until(lambda: world.is_whole(topic, 2), "it is whole")
+    assert world.view().topics[topic].partitions == 3
+    world.admin().add_partitions({topic: 5})
+    wait_until(lambda: world.view().topics[topic].partitions == 5, "it has them")
+    world.admin().add_partitions({topic: 5})
+    world.admin().add_partitions({topic: 2})
+    assert world.view().topics[topic].partitions == 5
+    with pytest.raises((Refused, OutsideUnavailable)):
+        world.admin().add_partitions({f"{world.prefix}_none": 2})
+
+
 def test_creating_a_topic_again_changes_nothing(world: World) -> None:
     topic = world.create("a", 2, {"retention.ms": "-1"})
     world.admin().create_topics([NewTopic(topic, 3, {"retention.ms": "5"}), NewTopic(f"{world.prefix}_b", 1, {})])

@@ -53,6 +53,8 @@ class Database(Protocol):
     def put_region(self, topic: str, region_id: int, leader: int, checkpoint: int | None) -> None: ...
     def bury_region(self, topic: str, region_id: int) -> None: ...
     def put_switch(self, *, enabled: bool) -> None: ...
+    def put_table(self, table_id: int, schema: str, name: str) -> None: ...
+    def drop_table(self, table_id: int) -> None: ...
 
 
 class GreptimeKeys:
@@ -60,6 +62,7 @@ class GreptimeKeys:
 
     def __init__(self, server: EtcdProcess | SqlServer, prefix: str) -> None:
         self._server, self._prefix = server, prefix
+        self.tables: dict[int, str] = {}
 
     def put_topic(self, topic: str, pruned_entry_id: int | None) -> None:
         self._put(
@@ -81,6 +84,15 @@ class GreptimeKeys:
             self._put("__switches/maintenance", "")
         else:
             self._server.delete(self._prefix + "__switches/maintenance")
+
+    def put_table(self, table_id: int, schema: str, name: str) -> None:
+        self.tables[table_id] = f"__table_name/greptime/{schema}/{name}"
+        self._put(self.tables[table_id], {"table_id": table_id})
+
+    def drop_table(self, table_id: int) -> None:
+        key = self.tables.pop(table_id)
+        self._put(f"__tombstone/{key}", {"table_id": table_id})
+        self._server.delete(self._prefix + key)
 
     def _keys(self, topic: str, region_id: int, leader: int, checkpoint: int | None) -> dict[str, object]:
         table, number = divmod(region_id, 2**32)
@@ -315,6 +327,17 @@ def test_maintenance_is_what_the_database_wrote(world: World) -> None:
     world.database.put_switch(enabled=False)
     assert [before.is_on, now.is_on, world.store.maintenance().is_on] == [False, True, False]
     assert {before.store_id, now.store_id} == {world.store.head().store_id}
+
+
+def test_tables_have_their_names_and_the_store_says_whose_it_is(world: World) -> None:
+    assert not world.store.table_names().names
+    for table, schema, name in ((1024, "public", "cpu"), (1025, "private", "cpu"), (1026, "public", "a/b.c ü")):
+        world.database.put_table(table, schema, name)
+    found, head = world.store.table_names(), world.store.head()
+    assert found.names == {1024: "public.cpu", 1025: "private.cpu", 1026: "public.a/b.c ü"}
+    assert (found.store_id, found.claims) == (head.store_id, head.claims)
+    world.database.drop_table(1025)
+    assert world.store.table_names().names.keys() == {1024, 1026}
 
 
 def test_a_claim_that_is_not_as_it_was_read_is_not_taken(world: World) -> None:

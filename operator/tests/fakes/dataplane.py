@@ -30,6 +30,7 @@ from seawall.domain.dataplane.metadata import (
     Route,
     StoredMaintenance,
     StoreHead,
+    TableNames,
     TopicMarker,
 )
 from seawall.domain.dataplane.reports import DatanodeReport, InnerReport, RegionReport, RegionRole
@@ -196,6 +197,7 @@ class FakeMetadataStore:
         domain: what follows the name of a datanode's host.
         database: the database whose metadata these are; its switch of maintenance is kept here.
         switch: the same without a database.
+        tables: by table id its name.
     """
 
     def __init__(self, domain: str = "", datanodes: int = 3) -> None:
@@ -205,6 +207,7 @@ class FakeMetadataStore:
         self.is_silent, self.domain = False, domain
         self.database: FakeDataPlane | None = None
         self.switch = False
+        self.tables: dict[int, str] = {}
 
     def maintenance(self) -> StoredMaintenance:
         """Which store this is, and whether its database is in maintenance."""
@@ -221,6 +224,21 @@ class FakeMetadataStore:
         """Which store this is, its newest revision, and who has claimed what."""
         self._answer()
         return StoreHead(self._now.store_id, self._now.revision, self._now.claims)
+
+    def table_names(self) -> TableNames:
+        """The names of all tables."""
+        self._answer()
+        return TableNames(self._now.store_id, self._now.claims, dict(self.tables))
+
+    def put_table(self, table_id: int, schema: str, name: str) -> None:
+        """A table is made, or gets another name."""
+        self._next()
+        self.tables[table_id] = f"{schema}.{name}"
+
+    def drop_table(self, table_id: int) -> None:
+        """A table is gone."""
+        self._next()
+        del self.tables[table_id]
 
     def claim(self, prefix: str, owner: str, before: str | None) -> bool:
         """Writes the claim, if it is as it was read."""

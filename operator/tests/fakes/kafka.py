@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 
 from confluent_kafka import KafkaError
 
+from seawall.adapters.kafka.admin import ENOUGH
 from seawall.adapters.kafka.errors import ALREADY_EXISTS, Failures, refuse_repeated
 from seawall.adapters.kafka.kept import not_kept, refusal_of_unkept
 from seawall.api.meta import Key
@@ -54,6 +55,8 @@ class FakeTopic:
     """The replicas of partitions that are not where partition 0 is."""
     catching_up: set[tuple[int, int]] = field(default_factory=set)
     """Partitions and brokers: replicas that are not in sync although their broker is up."""
+    newest: dict[int, tuple[bytes | None, bytes | None]] = field(default_factory=dict)
+    """By partition key and value of its last committed record."""
     leaders: dict[int, int] = field(default_factory=dict)
     """By partition who leads while in sync, of those that a reassignment touched; else the first in sync does."""
 
@@ -166,6 +169,18 @@ class FakeKafka:
                 failures.add({topic.name: error})
         self._answer(failures)
 
+    def add_partitions(self, totals: Mapping[str, int]) -> None:
+        """Gives topics more partitions."""
+        self._ask("add_partitions", list(totals))
+        failures = Failures(ENOUGH)
+        for name, total in totals.items():
+            if name not in self.topics:
+                unknown = KafkaError(KafkaError.UNKNOWN_TOPIC_OR_PART, f"The topic '{name}' does not exist.")
+                failures.add({name: unknown})
+                continue
+            self.topics[name].partitions = max(total, self.topics[name].partitions)
+        self._answer(failures)
+
     def describe_broker_configs(self, keys: Collection[str]) -> Mapping[int, Configs]:
         """Of each broker that is online these configs."""
         self._ask("describe_broker_configs", list(keys))
@@ -264,7 +279,9 @@ class FakeKafka:
         replicas = topic.replicas or tuple(
             self.brokers[(first + offset) % len(self.brokers)] for offset in range(topic.replication_factor)
         )
-        created = self.add_topic(topic.name, replicas=replicas, configs=_kept(topic.configs))
+        created = self.add_topic(
+            topic.name, replicas=replicas, partitions=topic.partitions, configs=_kept(topic.configs)
+        )
         created.views_until_seen, created.views_until_led = self.late_topics, self.late_leaders
 
     def _alter(self, topic: FakeTopic, change: ConfigChange) -> None:

@@ -24,6 +24,7 @@ from seawall.domain.kafka_log import (
     Keys,
     LogOffsets,
     LogSizes,
+    NewestRecord,
     Nulls,
     ProducerId,
     ProducerState,
@@ -145,6 +146,19 @@ class FakeKafkaLogs:
         if not log.log_start <= start <= log.end:
             return unanswered(name, "Broker: Offset out of range")
         return Keys({offset: log.key_of(offset) for offset in range(start, min(end, log.end))})
+
+    def read_newest(self, topic: str, partitions: Collection[int]) -> Mapping[int, NewestRecord | TopicFailure | None]:
+        """What was committed last, in each partition that there is."""
+        self.kafka.count("read_newest")
+        found = self._find(topic)
+        if isinstance(found, TopicFailure):
+            return dict.fromkeys(partitions, found)
+        return {number: self._newest(found, number) for number in partitions}
+
+    def _newest(self, topic: FakeTopic, number: int) -> NewestRecord | TopicFailure | None:
+        if number >= topic.partitions:
+            return failure_of(topic.name, KafkaError(KafkaError.UNKNOWN_TOPIC_OR_PART))
+        return NewestRecord(*topic.newest[number]) if number in topic.newest else None
 
     def delete_records(
         self, before: Mapping[str, int], topic_ids: Mapping[str, str] | None = None

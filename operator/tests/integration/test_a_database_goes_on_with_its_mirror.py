@@ -74,7 +74,7 @@ class Mirrored:
         kube.create(self.site.core("serviceaccounts"), {"metadata": {"name": "driver"}})
         mirror = {"name": "dr", "kafka": {"bootstrapServers": list(self.target.bootstrap_servers)}}
         spark = {"image": "wal-subscription:1", "serviceAccountName": "driver"}
-        kube.merge(self.site.path(), {"spec": {"subscription": {"spark": spark, "mirrors": [mirror]}}})
+        kube.merge(self.site.path(), {"spec": {"subscription": {"spark": spark, "targets": [mirror]}}})
         sink = {"mirror": {"target": "dr", "replicationFactor": 1, "minInSyncReplicas": 1}}
         spec = {"clusterRef": {"name": "wal"}, "sink": sink, "lagBudget": {"maxBytes": "1Gi"}}
         body = {"apiVersion": "seawall.dev/v1alpha1", "kind": "WALSubscription", "metadata": {"name": "dr"}}

@@ -71,7 +71,7 @@ class WorldWithBrokers(SubscriptionWorld):
 
     def __post_init__(self) -> None:
         mirrors = [{"name": "dr", "kafka": {"bootstrapServers": list(self.servers)}}]
-        self.declared = {**DECLARED, "mirrors": mirrors}
+        self.declared = {**DECLARED, "targets": mirrors}
         self.there = self.real.logs(Key("test", "job"), KafkaConnection(self.servers))
         super().__post_init__()
 

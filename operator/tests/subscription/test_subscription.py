@@ -371,7 +371,7 @@ def test_another_target_than_the_first_is_not_written_to() -> None:
 def test_what_the_wal_cluster_does_not_declare_does_not_run() -> None:
     world = SubscriptionWorld(declared=None)
     assert refusal(world) == "TargetNotDeclared"
-    world = SubscriptionWorld(declared={**DECLARED, "mirrors": [{**TARGET, "name": "elsewhere"}]})
+    world = SubscriptionWorld(declared={**DECLARED, "targets": [{**TARGET, "name": "elsewhere"}]})
     assert refusal(world) == "TargetNotDeclared"
     world = SubscriptionWorld()
     assert refusal(world, spark={"image": "mine:1"}) == "SparkNotAllowed"
@@ -382,7 +382,7 @@ def test_bad_input_is_refused_in_one_word() -> None:
     assert refusal(SubscriptionWorld(), clusterRef={"name": "nobody"}) == "ClusterMissing"
     kafka = {"bootstrapServers": ["dr:9092"], "sasl": {"credentialsSecretRef": {"name": "user"}}}
     secret = {**TARGET, "kafka": kafka}
-    world = SubscriptionWorld(declared={**DECLARED, "mirrors": [secret]})
+    world = SubscriptionWorld(declared={**DECLARED, "targets": [secret]})
     assert refusal(world) == "TargetAccess"
     world = SubscriptionWorld()
     world.kube.apply(DR, {"clusterRef": {"name": "wal"}, "topics": {DR.name: 0}}, kind=WALHold)

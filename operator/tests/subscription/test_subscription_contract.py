@@ -7,17 +7,28 @@ from pathlib import Path
 from typing import Any
 
 from seawall.api.v1alpha1.kafka_access import ExternalKafka
-from seawall.api.v1alpha1.subscription_status import MirroredTopic, Producer, StopReason
+from seawall.api.v1alpha1.subscription import RecordsSink, TableSelection
+from seawall.api.v1alpha1.subscription_status import (
+    MirroredTopic,
+    Producer,
+    RecordsTopics,
+    StopReason,
+    TargetTopic,
+)
 from seawall.domain.spark_job.request import Subject, kafka_of, paths_in
 from seawall.domain.subscription.contract import (
     SOURCE_FOLDER,
+    TABLE_UNKNOWN,
     TARGET_FOLDER,
     End,
     Summary,
     read_end,
     request_body,
+    request_head,
     with_stops,
 )
+from seawall.domain.subscription.records import request as of_records
+from seawall.domain.subscription.records.progress import Progress
 
 CONTRACT = Path(__file__).parents[3] / "spark-apps" / "wal-subscription" / "contract"
 
@@ -43,14 +54,59 @@ def test_a_request_is_written_as_its_example() -> None:
         )
         for topic in wanted["topics"]
     ]
-    body = request_body(
-        Subject(**wanted["object"], attempt=wanted["run"]),
-        kafka(wanted["source"], SOURCE_FOLDER),
-        kafka(wanted["target"], TARGET_FOLDER, sasl={"credentialsSecretRef": {"name": "user"}}),
-        Producer(**wanted["producer"]),
+    assert request_body(head_of(wanted), Producer(**wanted["producer"]), rows) == wanted
+
+
+def test_a_request_for_rows_is_written_as_its_example() -> None:
+    wanted = example("records-request.json")
+    rows = [
+        MirroredTopic(
+            name=topic["name"],
+            source_id=topic["sourceTopicId"],
+            start=topic["from"],
+            generation=topic["generation"],
+            progress_partition=topic["progressPartition"],
+            names_known_to=topic["namesKnownTo"],
+        )
+        for topic in wanted["topics"]
+    ]
+    records = wanted["records"]
+    sink = RecordsSink.model_validate({"target": "t", "topic": records["rows"]["topic"], "by": records["by"]})
+    topics = RecordsTopics(
+        rows=output(records["rows"]), progress=output(records["progress"]), dead_letters=output(records["deadLetters"])
+    )
+    include, exclude = wanted["tables"]["include"], wanted["tables"]["exclude"]
+    names = {table["id"]: table["name"] for table in wanted["tables"]["known"]}
+    names |= dict.fromkeys(wanted["tables"]["notSelected"], "private.other")
+    body = of_records.request_body(
+        head_of(wanted),
+        wanted["databaseVersion"],
+        of_records.sink_of(records["writer"], sink, topics),
+        of_records.tables_of(TableSelection(include=include, exclude=exclude), names),
         rows,
     )
     assert body == wanted
+
+
+def test_progress_is_read_as_its_example() -> None:
+    wanted = example("progress.json")
+    found = Progress.model_validate_json(json.dumps(wanted))
+    assert found.model_dump(by_alias=True).items() <= wanted.items()
+
+
+def head_of(wanted: dict[str, Any]) -> dict[str, object]:
+    return request_head(
+        Subject(**wanted["object"], attempt=wanted["run"]),
+        kafka(wanted["source"], SOURCE_FOLDER),
+        kafka(wanted["target"], TARGET_FOLDER, sasl={"credentialsSecretRef": {"name": "user"}}),
+    )
+
+
+def output(wanted: dict[str, Any]) -> TargetTopic:
+    most = wanted["maxMessageBytes"]
+    return TargetTopic(
+        name=wanted["topic"], id=wanted["topicId"], partitions=wanted["partitions"], max_message_bytes=most
+    )
 
 
 def test_a_word_that_stops_topics_is_read_as_its_example() -> None:
@@ -73,10 +129,9 @@ def test_a_word_that_refuses_is_read_as_its_example() -> None:
 
 
 def test_every_reason_of_the_contract_is_known() -> None:
-    text = (CONTRACT / "README.md").read_text()
-    rows = [line.split("|")[1].strip(" `") for line in text.splitlines() if line.startswith("| `")]
-    reasons = [row for row in rows if row in set(StopReason)]
-    assert set(reasons) == set(StopReason) - {StopReason.TARGET_NOT_EMPTY}
+    text = "".join((CONTRACT / name).read_text() for name in ("README.md", "RECORDS.md"))
+    rows = {line.split("|")[1].strip(" `") for line in text.splitlines() if line.startswith("| `")}
+    assert rows & {*StopReason, TABLE_UNKNOWN} == {*StopReason, TABLE_UNKNOWN} - {StopReason.TARGET_NOT_EMPTY}
 
 
 def test_what_says_nothing_stops_nothing() -> None:

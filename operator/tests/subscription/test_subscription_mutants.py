@@ -16,7 +16,7 @@ from seawall.domain.subscription.brokers import TargetReason
 from seawall.domain.subscription.case import Case
 from seawall.domain.subscription.contract import Summary
 from seawall.domain.subscription.logs import LogsNow, Position
-from seawall.observe.mirror import Wanted
+from seawall.observe.subscription import Wanted
 from tests.subscription import test_promotion as promotions
 from tests.subscription import test_subscription as stories
 from tests.support.mutants import Mutant, find_survivors
@@ -42,7 +42,7 @@ def not_granted(patch: Patch) -> None:
     def trusting(found: Case) -> dict[str, int]:
         return {name: start for name, start in holding.edges(found).items() if name not in found.rows}
 
-    patch.setattr(targets, "_held_from", trusting)
+    patch.setattr(targets, "held_from", trusting)
 
 
 def any_source_log(patch: Patch) -> None:
@@ -107,13 +107,12 @@ def any_word(patch: Patch) -> None:
 
 def a_producer_for_each_run(patch: Patch) -> None:
     """Each run has an id of its own: two drivers would not be refused."""
-    honest = running.run
+    honest = running.request_body
 
-    def forgetful(found: Case, producer: Any) -> Any:
-        number = 0 if found.status.run is None else found.status.run.number
-        return honest(found, producer.model_copy(update={"id": producer.id + number}))
+    def forgetful(head: Any, producer: Any, rows: Any) -> Any:
+        return honest(head, producer.model_copy(update={"id": producer.id + head["run"]}), rows)
 
-    patch.setattr(running, "run", forgetful)
+    patch.setattr(running, "request_body", forgetful)
 
 
 def suspended_in_name_only(patch: Patch) -> None:
@@ -155,7 +154,7 @@ def resync_from_where_it_was(patch: Patch) -> None:
         granted = {} if hold is None else hold.status.granted
         return {name: at for name, at in granted.items() if name not in found.rows and isinstance(at, int)}
 
-    patch.setattr(targets, "_held_from", stale)
+    patch.setattr(targets, "held_from", stale)
 
 
 def a_topic_that_begins_anew_begins_at_the_log_start() -> None:

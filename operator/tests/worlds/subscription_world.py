@@ -23,7 +23,7 @@ from seawall.controllers.subscription import WALSubscriptionController
 from seawall.domain.ledger.observation import read_shards
 from seawall.domain.ledger.shards import PoolId, shards_of
 from seawall.domain.spark_job.application import Ended
-from seawall.observe.mirror import MirrorObserver
+from seawall.observe.subscription import SubscriptionObserver
 from seawall.ports import KafkaClusters
 from seawall.reconciler import Outcome, Reconciler
 from tests.fakes.kafka import FakeKafka, FakeKafkaClusters
@@ -33,7 +33,7 @@ from tests.worlds.verification_world import VerificationWorld
 
 DR = Key(NAMESPACE, "dr")
 TARGET = {"name": "dr", "kafka": {"bootstrapServers": ["dr:9092"]}}
-DECLARED: dict[str, Any] = {"spark": {"image": "wal-subscription:1"}, "mirrors": [TARGET]}
+DECLARED: dict[str, Any] = {"spark": {"image": "wal-subscription:1"}, "targets": [TARGET]}
 SPEC: dict[str, Any] = {
     "clusterRef": {"name": "wal"},
     "sink": {"mirror": {"target": "dr"}},
@@ -51,6 +51,7 @@ CHANGES = frozenset(
         "alter_configs",
         "take_producer_id",
         "append_nulls",
+        "add_partitions",
     }
 )
 WAITS = 5.0
@@ -81,6 +82,7 @@ class SubscriptionWorld(VerificationWorld):
     is_blind: bool = False
     pool_size: int = len(TOPICS)
     gone_with_holes: set[str] = field(default_factory=set)
+    first_spec: dict[str, Any] = field(default_factory=lambda: dict(SPEC))
 
     def spec(self, **greptimedb: Any) -> dict[str, Any]:
         """The WALCluster says where its log may go."""
@@ -98,7 +100,7 @@ class SubscriptionWorld(VerificationWorld):
     def subscribe(self, **spec: Any) -> None:
         """Somebody makes a subscription, or edits it."""
         found = self.kube._objects.get(("WALSubscription", DR))
-        before = SPEC if found is None else found["spec"]
+        before = self.first_spec if found is None else found["spec"]
         self.kube.apply(DR, {**before, **spec}, kind=WALSubscription)
 
     def lose_target(self, topic: str) -> None:
@@ -172,13 +174,17 @@ class SubscriptionWorld(VerificationWorld):
             self.dies -= 1
             self.spark.report(key, "SUBMITTED")  # OnFailure: it begins again
             return
-        stopped = [stop for topic in request["topics"] if (stop := self.copy(topic, request["producer"])) is not None]
+        stopped = self.work_on(request)
         if self.foreign_words:
             self.spark.report(key, "COMPLETED", driver=Ended(0, self.foreign_words.pop()))
         elif stopped:
             body = {"version": 1, "requestDigest": digest, "outcome": "Stopped", "message": stopped[0]["message"]}
             text = json.dumps({**body, "stoppedTopics": len(stopped), "stopped": stopped})
             self.spark.report(key, "COMPLETED", driver=Ended(0, text))
+
+    def work_on(self, request: Mapping[str, Any]) -> list[dict[str, Any]]:
+        """Does a part of what a request says; which topics must not go on."""
+        return [stop for topic in request["topics"] if (stop := self.copy(topic, request["producer"])) is not None]
 
     def copy(self, topic: Mapping[str, Any], producer: Mapping[str, int]) -> dict[str, Any] | None:
         """Copies a part of one topic; why it must not go on."""
@@ -223,12 +229,12 @@ class SubscriptionWorld(VerificationWorld):
         """A new operator process that looks after subscriptions."""
         calls = calls or Calls(self.check, CHANGES)
         kube = calls.guard(self.kube)
-        clusters = calls.guard(self.both_kafkas())
+        clusters, observer = calls.guard(self.both_kafkas()), self.observer(calls)
         controller = WALSubscriptionController(
             kube,
             calls.guard(self.spark),
-            MirrorObserver(kube, clusters),
-            self.observer(calls),
+            SubscriptionObserver(kube, clusters, observer.clusters),
+            observer,
             self.time,
             self.time,
             self.meters,

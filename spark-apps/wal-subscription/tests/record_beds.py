@@ -7,17 +7,11 @@ from pathlib import Path
 
 import pytest
 from mirrors import side_of
-from progress_stories import ProgressStories
-from record_stories import RecordStories
-from snapshot_stories import SnapshotStories
+from told_stories import Stories
 
 from seawall_e2e.loopback import KafkaProcesses
 
 pytest_plugins = ("mirror_beds",)
-
-
-class Stories(RecordStories, ProgressStories, SnapshotStories):
-    """All of them."""
 
 
 @pytest.fixture

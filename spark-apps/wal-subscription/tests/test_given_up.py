@@ -188,7 +188,7 @@ def test_one_in_hand_that_gives_no_rows_is_found_again_by_who_has_not() -> None:
     assert told.value.begins == 3, "what is before it may be gone"
     assert found.given_up == (GivenUp(REGION, 0),)
     found.pass_over(told.value)
-    assert found.given_up == ()
+    assert not found.given_up
 
 
 def test_an_end_that_comes_again_is_none() -> None:
@@ -218,7 +218,7 @@ def test_a_new_entry_of_the_region_takes_its_place_and_one_in_one_record_does_no
     other = made.begin(0)
     made.write(other)
     assert len(rows_in(found, made.records[4:])) == 3
-    assert found.given_up == ()
+    assert not found.given_up
 
 
 def test_of_a_table_that_is_not_selected_it_is_known_too() -> None:

@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from progress_stories import ProgressStories
-from record_beds import Stories
-from record_stories import RecordStories
-from snapshot_stories import SnapshotStories
+from told_stories import NAMES, Stories
 
 from tests.support.mutants import Mutant, find_survivors
 from tests.support.source_mutants import rewritten
@@ -16,15 +13,9 @@ from wal_subscription.records.sink import Writer
 
 pytest_plugins = ("record_beds",)
 pytestmark = [pytest.mark.integration, pytest.mark.xdist_group("mirror")]
-STORIES = [
-    name
-    for kind in (RecordStories, ProgressStories, SnapshotStories)
-    for name in vars(kind)
-    if "_" in name.strip("_") and not name.startswith("_")
-]
 
 
-@pytest.mark.parametrize("story", STORIES)
+@pytest.mark.parametrize("story", NAMES)
 def test_a_story_holds(tell: Stories, story: str) -> None:
     getattr(tell, story)()
 

@@ -24,7 +24,8 @@ from seawall_e2e.waiting import wait_until
 
 pytest_plugins = ("mirror_beds",)
 pytestmark = [pytest.mark.integration, pytest.mark.xdist_group("mirror")]
-SHORT = {"kills": 5, "freezes": 2}
+SHORT = {"kills": 5, "freezes": 2, "refused": 1}
+"""Five kills may come so fast that the two never meet: then it goes on."""
 LONG = {"kills": 100, "freezes": 30}
 BROKER_KILLS = 4
 
@@ -46,7 +47,7 @@ def harmed(
     database, writers = Database(handed), Writers(path, how, target=hand_on)
     try:
         with database.writes():
-            while any(writers.counts[what] < number for what, number in least.items()):
+            while any(writers.total().get(what, 0) < number for what, number in least.items()):
                 writers.harm(seed)
                 also(rounds)
                 rounds += 1
@@ -65,7 +66,6 @@ def test_two_drivers_that_are_killed_and_frozen_hand_on_each_row_once(
     rows = handed.require_once(database.log, CPU, MEM)
     print(f"{rows} rows once and in order; {total}")  # noqa: T201 - the counts are the evidence
     assert total["stopped"] == 0
-    assert total["refused"] > 0, "the two never met"
 
 
 @pytest.mark.soak

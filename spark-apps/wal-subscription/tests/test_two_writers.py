@@ -46,7 +46,7 @@ def harmed(mirror: Mirror, name: str, writers: Writers, least: dict[str, int], a
     """Harms two writers until that much was done, then lets them end their work; how many records there were."""
     seed, rounds = random.Random(7), 0  # noqa: S311 - a fixed row of faults
     with written_to(",".join(mirror.source.servers), name) as written:
-        while any(writers.counts[what] < number for what, number in least.items()):
+        while any(writers.total().get(what, 0) < number for what, number in least.items()):
             writers.harm(seed)
             also(rounds)
             rounds += 1
@@ -59,14 +59,14 @@ def test_two_drivers_that_are_killed_and_frozen_make_one_log(mirror: Mirror, tmp
     mirror.make(name)
     writers = writers_of(mirror, tmp_path)
     try:
-        records = harmed(mirror, name, writers, SHORT, lambda _: None)
+        # Kills may come so fast that the two never meet: then it goes on.
+        records = harmed(mirror, name, writers, {**SHORT, "refused": 1}, lambda _: None)
     finally:
         writers.close()
     assert mirror.require_equal(name) == records
     total = writers.total()
     print(f"{records} records equal; {total}")  # noqa: T201 - the counts are the evidence
     assert total["stopped"] == 0
-    assert total["refused"] > 0, "the two never met"
 
 
 def test_without_the_condition_the_same_two_drivers_make_another_log(mirror: Mirror, tmp_path: Path) -> None:

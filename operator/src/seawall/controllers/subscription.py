@@ -10,7 +10,7 @@ from typing import ClassVar, assert_never
 from seawall.api.meta import InvalidSpec, Key
 from seawall.api.v1alpha1.cluster import WALCluster
 from seawall.api.v1alpha1.hold import WALHold
-from seawall.api.v1alpha1.subscription import WALSubscription
+from seawall.api.v1alpha1.subscription import WALSubscription, WALSubscriptionSpec
 from seawall.api.v1alpha1.subscription_status import Producer, WALSubscriptionStatus
 from seawall.controllers.controller import Controller
 from seawall.controllers.job_secrets import require_secrets
@@ -29,18 +29,26 @@ from seawall.domain.spark_job.actions import (
 )
 from seawall.domain.step import Event
 from seawall.domain.subscription import promotion
-from seawall.domain.subscription.actions import AppendNulls, GuardTargets, MakeTargets, MoveHold, SubscriptionAction
+from seawall.domain.subscription.actions import (
+    AddPartitions,
+    AppendNulls,
+    GuardTargets,
+    MakeTargets,
+    MoveHold,
+    SubscriptionAction,
+)
 from seawall.domain.subscription.brokers import Brokers
 from seawall.domain.subscription.case import Case, Observed, Silent, SubscriptionDecision
-from seawall.domain.subscription.decide import case_of, decide
+from seawall.domain.subscription.decide import BEGINS, case_of, decide
 from seawall.domain.subscription.holding import bytes_kept
 from seawall.domain.subscription.lag import Pending, advance, seconds_of
 from seawall.domain.subscription.logs import LogsNow, Position
-from seawall.domain.times import SUBSCRIPTION_CONFIGS_MS
+from seawall.domain.subscription.records.progress import Newest
+from seawall.domain.times import SUBSCRIPTION_CONFIGS_MS, SUBSCRIPTION_NAMES_MS
 from seawall.observe.ledger import LedgerObserver
-from seawall.observe.mirror import MirrorObserver, Wanted, wanted_of
 from seawall.observe.opened_cluster import named_cluster
 from seawall.observe.records import read_records
+from seawall.observe.subscription import SubscriptionObserver, Wanted, wanted_of
 from seawall.ports import Clock, Kube, SparkApplications, Stopwatch, SubscriptionMeter
 
 
@@ -52,11 +60,13 @@ class Memory:
         pending: by topic since when the target lacks something.
         configs_at: when the configs of the target's topics were last looked at, in the stopwatch's milliseconds.
         brokers: what was found then of the target's brokers.
+        tables: the names of tables, and when and for what they were read, in the stopwatch's milliseconds.
     """
 
     pending: dict[str, Pending] = field(default_factory=dict)
     configs_at: int | None = None
     brokers: Brokers | None = None
+    tables: tuple[int, tuple[int | None, ...], Mapping[int, str]] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +77,7 @@ class WALSubscriptionController(Controller[WALSubscription, Observed, WALSubscri
 
     kube: Kube
     applications: SparkApplications
-    mirrors: MirrorObserver
+    kafkas: SubscriptionObserver
     observer: LedgerObserver
     clock: Clock
     stopwatch: Stopwatch
@@ -78,7 +88,7 @@ class WALSubscriptionController(Controller[WALSubscription, Observed, WALSubscri
     def forget(self, key: Key) -> None:
         """Closes its connection, and removes its metrics."""
         self.memories.pop(key, None)
-        self.mirrors.forget(key)
+        self.kafkas.forget(key)
         self.meter.forget_subscription(key)
 
     def observe(self, obj: WALSubscription) -> Observed:
@@ -101,12 +111,17 @@ class WALSubscriptionController(Controller[WALSubscription, Observed, WALSubscri
         names, now = case.selected, self.stopwatch.milliseconds()
         memory = self.memories.setdefault(obj.metadata.key, Memory())
         asks_configs = memory.configs_at is None or not 0 <= now - memory.configs_at < SUBSCRIPTION_CONFIGS_MS
-        wanted = wanted_of(obj, cluster, case.mirror)
-        target = self.mirrors.target(obj, wanted, names, with_configs=asks_configs or len(case.rows) < len(names))
-        if isinstance(target, LogsNow) and target.brokers is not None:
+        wanted = wanted_of(obj, cluster, case.kafka_target)
+        target = self.kafkas.target(
+            obj,
+            wanted,
+            case.target_names,
+            with_configs=asks_configs or len(case.rows) < len(names) or case.spec.resync != case.status.resync,
+        )
+        if isinstance(target, LogsNow) and target.brokers is not None and case.spec.sink.mirror is not None:
             memory.brokers = target.brokers
         # It may be dead, and nothing depends on it any more once it is recorded where the copies must end.
-        source = None if promotion.is_planned(case) else self.mirrors.source(cluster, names)
+        source = None if promotion.is_planned(case) else self.kafkas.source(cluster, names)
         found = Observed(
             now=self.clock.now(),
             cluster=cluster,
@@ -122,6 +137,8 @@ class WALSubscriptionController(Controller[WALSubscription, Observed, WALSubscri
             ledger=self._ledger(case, cluster),
             producer=self._producer(obj, wanted, target),
             brokers=memory.brokers,
+            newest=self._newest(obj, wanted, case, target),
+            tables=self._tables(case, cluster, memory, now),
         )
         return self._measured(obj, cluster, found, memory, now)
 
@@ -166,17 +183,39 @@ class WALSubscriptionController(Controller[WALSubscription, Observed, WALSubscri
         if producer is None or isinstance(case, Verdict) or not isinstance(target, LogsNow):
             return {}
         names = promotion.asked(case)
-        return self.mirrors.describe_producer(obj, wanted, names, producer.id) if names else {}
+        return self.kafkas.describe_producer(obj, wanted, names, producer.id) if names else {}
 
     def _producer(self, obj: WALSubscription, wanted: Wanted, target: object) -> Producer | None:
         """One for all that will ever be written; it counts once it is recorded."""
-        if obj.status.producer is not None or not obj.status.topics or not isinstance(target, LogsNow):
+        is_mirror = isinstance(obj.spec, WALSubscriptionSpec) and obj.spec.sink.mirror is not None
+        if not is_mirror or obj.status.producer is not None or not obj.status.topics or not isinstance(target, LogsNow):
             return None
         try:
-            found = self.mirrors.take_producer_id(obj, wanted)
+            found = self.kafkas.take_producer_id(obj, wanted)
         except OutsideUnavailable:
             return None
         return Producer(id=found.id, epoch=found.epoch)
+
+    def _newest(self, obj: WALSubscription, wanted: Wanted, case: Case, target: object) -> Newest:
+        """How far rows are, read after the ids of the target's topics: of one that was made again it says nothing."""
+        records = case.status.records
+        partitions = {row.progress_partition for row in case.rows.values() if row.progress_partition is not None}
+        if records is None or not partitions or not isinstance(target, LogsNow):
+            return {}
+        return self.kafkas.read_newest(obj, wanted, records.progress.name, partitions)
+
+    def _tables(self, case: Case, cluster: WALCluster, memory: Memory, now: int) -> Mapping[int, str] | Silent | None:
+        """Names of tables; those that a run is made with were read after the status says for what they are needed."""
+        if case.spec.sink.records is None or case.spec.suspend or not case.rows:
+            return None
+        needed = tuple(row.names_known_to for row in case.rows.values())
+        if memory.tables is not None and memory.tables[1] == needed:
+            at, _, names = memory.tables
+            if 0 <= now - at < SUBSCRIPTION_NAMES_MS:
+                return names
+        found = self.kafkas.table_names(cluster)
+        memory.tables = None if isinstance(found, Silent) else (now, needed, found)
+        return found
 
     def _is_over_budget(self, case: Case, cluster: WALCluster, hold: WALHold, positions: dict[str, Position]) -> bool:
         """Whether more was kept for topics that go on than the budget allows, by the numbers with which it ended."""
@@ -185,7 +224,7 @@ class WALSubscriptionController(Controller[WALSubscription, Observed, WALSubscri
             return True
         if budget.max_age is None or not positions:
             return False
-        young = self.mirrors.find_first_since(cluster, list(positions), self.clock.now() - budget.max_age)
+        young = self.kafkas.find_first_since(cluster, list(positions), self.clock.now() - budget.max_age)
         return any(_is_older(positions[name], found) for name, found in young.items())
 
     def decide(self, obj: WALSubscription, observed: Observed) -> SubscriptionDecision:
@@ -204,7 +243,7 @@ class WALSubscriptionController(Controller[WALSubscription, Observed, WALSubscri
 
     def perform(self, obj: WALSubscription, action: SubscriptionAction) -> Event:
         """Does one action; what begins something only if right now it would be decided again."""
-        if isinstance(action, PlaceHold | MakeTargets | GuardTargets | FreezeRequest | Submit | AppendNulls):
+        if isinstance(action, BEGINS | AppendNulls):
             self._ask_again(obj, action, decide)
         match action:
             case PlaceHold():
@@ -213,7 +252,7 @@ class WALSubscriptionController(Controller[WALSubscription, Observed, WALSubscri
                 self.kube.replace_spec(action.hold, action.spec.model_copy(update={"renew_time": self._second()}))
             case ReleaseHold():
                 self.kube.delete(action.hold)
-            case MakeTargets() | GuardTargets():
+            case MakeTargets() | AddPartitions() | GuardTargets():
                 self._change_targets(obj, action)
             case FreezeRequest():
                 self.kube.write_config_map(obj, action.config_map)
@@ -221,7 +260,7 @@ class WALSubscriptionController(Controller[WALSubscription, Observed, WALSubscri
                 require_secrets(self.kube, obj.metadata.namespace, action.secrets, "subscription")
                 self.applications.create(obj, action.key, action.spec, action.service_account)
             case AppendNulls():
-                self.mirrors.append_nulls(obj, self._wanted(obj), action.nulls)
+                self.kafkas.append_nulls(obj, self._wanted(obj), action.nulls)
             case RemoveApplication():
                 self.applications.delete(action.application)
             case _:
@@ -237,20 +276,23 @@ class WALSubscriptionController(Controller[WALSubscription, Observed, WALSubscri
         case = case_of(obj, Observed(self.clock.now(), cluster))
         if cluster is None or isinstance(case, Verdict):
             raise Conflict(f"the WALCluster of WALSubscription {obj.metadata.key} changed")
-        return wanted_of(obj, cluster, case.mirror)
+        return wanted_of(obj, cluster, case.kafka_target)
 
-    def _change_targets(self, obj: WALSubscription, action: MakeTargets | GuardTargets) -> None:
-        admin = self.mirrors.admin(obj, self._wanted(obj))
-        if isinstance(action, MakeTargets):
-            admin.create_topics(action.topics)
-        else:
-            admin.alter_configs(action.changes)
+    def _change_targets(self, obj: WALSubscription, action: MakeTargets | AddPartitions | GuardTargets) -> None:
+        admin = self.kafkas.admin(obj, self._wanted(obj))
+        match action:
+            case MakeTargets():
+                admin.create_topics(action.topics)
+            case AddPartitions():
+                admin.add_partitions({action.topic: action.total})
+            case GuardTargets():
+                admin.alter_configs(action.changes)
 
 
 def _is_older(position: Position, young: FirstSince) -> bool:
     """Whether the oldest record that is kept is older than the first young one."""
     first = position.source_end if young.offset is None else young.offset
-    return position.applied < first
+    return position.keep_from < first
 
 
 def _most_bytes(obj: WALSubscription) -> int | None:

@@ -87,6 +87,8 @@ class EventReason(StrEnum):
     MOVE_REFUSED = "MoveRefused"
     """Warning. WALCluster: Kafka refused to move partitions, with its sentence; it is tried again after ten minutes, or
     an edit."""
+    PARTITIONS_ADDED = "PartitionsAdded"
+    """WALSubscription: a topic of the target got more partitions, because the pool has grown."""
     PARTITIONS_MOVING = "PartitionsMoving"
     """WALCluster: a batch of partitions begins to move."""
     PARTITION_SET = "PartitionSet"

@@ -70,16 +70,18 @@ Configs = Mapping[str, str]
 
 @dataclass(frozen=True, slots=True)
 class NewTopic:
-    """A topic to create: one partition, so that its offsets are the entry ids.
+    """A topic to create.
 
     Attributes:
         replicas: the brokers that it shall be on, the preferred leader first; empty: Kafka chooses.
+        partitions: one of a topic of the WAL, so that its offsets are the entry ids.
     """
 
     name: str
     replication_factor: int
     configs: Mapping[str, str]
     replicas: tuple[int, ...] = ()
+    partitions: int = 1
 
 
 @dataclass(frozen=True, slots=True)

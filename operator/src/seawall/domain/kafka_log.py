@@ -84,6 +84,14 @@ class Keys:
 
 
 @dataclass(frozen=True, slots=True)
+class NewestRecord:
+    """The last record of a partition that was committed, as readers of committed records find it."""
+
+    key: bytes | None
+    value: bytes | None
+
+
+@dataclass(frozen=True, slots=True)
 class Scanned:
     """How far a log was read in search of a record that the database's reader cannot read.
 

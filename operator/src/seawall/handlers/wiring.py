@@ -25,9 +25,9 @@ from seawall.controllers.topic_deletion import TopicDeletion
 from seawall.controllers.verification import WALVerificationController
 from seawall.observe.datanodes import DatanodeObserver
 from seawall.observe.ledger import LedgerObserver
-from seawall.observe.mirror import MirrorObserver
 from seawall.observe.opened_cluster import ClusterOpener
 from seawall.observe.partitions import PartitionObserver
+from seawall.observe.subscription import SubscriptionObserver
 from seawall.ports import (
     BackupMeter,
     BackupPolicyMeter,
@@ -146,7 +146,13 @@ def wire(
             kube, applications, clusters, outside.datanodes, ledgers, clock, stopwatch, strimzi=strimzi
         ),
         WALSubscriptionController(
-            kube, applications, MirrorObserver(kube, clusters), ledgers, clock, stopwatch, meters.subscriptions
+            kube,
+            applications,
+            SubscriptionObserver(kube, clusters, opener),
+            ledgers,
+            clock,
+            stopwatch,
+            meters.subscriptions,
         ),
     )
     return Wiring(controllers, tuple(each.kind for each in beside), ledgers, watch_of_ledgers, replication)

@@ -11,7 +11,7 @@ from seawall.api.v1alpha1.cluster import WALCluster
 from seawall.domain.dataplane.connection import ClientTLS, DataPlaneConnection, NoDataPlane
 from seawall.domain.dataplane.flush import FlushFailure
 from seawall.domain.dataplane.identity import Node
-from seawall.domain.dataplane.metadata import MarkerMove, MetadataSnapshot, StoredMaintenance, StoreHead
+from seawall.domain.dataplane.metadata import MarkerMove, MetadataSnapshot, StoredMaintenance, StoreHead, TableNames
 from seawall.domain.dataplane.reports import DatanodeReport
 from seawall.domain.dataplane.view import DataPlaneView
 from seawall.domain.dataplane.wal_settings import DatanodeSettings, WALSettings
@@ -114,6 +114,15 @@ class MetadataStore(Protocol):
 
     def snapshot(self) -> MetadataSnapshot:
         """Everything at one revision, read whole or not at all.
+
+        Raises:
+            PartUnavailable: it did not answer, or the revision was compacted while it was read.
+            PartRefused: it does not let us in, a page is truncated, or a key or value makes no sense.
+        """
+        ...
+
+    def table_names(self) -> TableNames:
+        """The names of all tables, by their ids, at one revision.
 
         Raises:
             PartUnavailable: it did not answer, or the revision was compacted while it was read.

@@ -17,6 +17,7 @@ from seawall.domain.kafka_log import (
     Keys,
     LogOffsets,
     LogSizes,
+    NewestRecord,
     Nulls,
     ProducerId,
     ProducerState,
@@ -69,13 +70,22 @@ class KafkaAdmin(Protocol):
         ...
 
     def create_topics(self, topics: Sequence[NewTopic]) -> None:
-        """Creates topics with one partition each; one that exists already is no error, wherever its replicas are.
+        """Creates topics; one that exists already is no error, wherever its replicas are.
 
         Replicas on brokers that are registered and down are made when these are back, if another of the topic is up.
 
         Raises:
             Refused: Kafka said no to some of them; the message is its sentence for the first.
             OutsideUnavailable: Kafka did not answer for some of them; they may exist or not.
+        """
+        ...
+
+    def add_partitions(self, totals: Mapping[str, int]) -> None:
+        """Gives topics more partitions, up to these numbers; one that has as many, or more, stays as it is.
+
+        Raises:
+            Refused: Kafka said no to some of them; the message is its sentence for the first.
+            OutsideUnavailable: Kafka did not answer for some of them.
         """
         ...
 
@@ -166,6 +176,14 @@ class KafkaLogs(Protocol):
         """The keys of the records in each topic's range (first offset, first offset beyond), for some seconds.
 
         It costs the right to read; what there was no time for, or is no record (any more), is left out.
+        """
+        ...
+
+    def read_newest(self, topic: str, partitions: Collection[int]) -> Mapping[int, NewestRecord | TopicFailure | None]:
+        """By partition of one topic its last record that was committed, of any partition; None: it has none.
+
+        It is at least as new as what was committed before any transaction began that is open now. It costs the right
+        to read.
         """
         ...
 

@@ -26,6 +26,7 @@ from seawall.domain.dataplane.metadata import (
     Route,
     StoredMaintenance,
     StoreHead,
+    TableNames,
     TopicMarker,
 )
 from seawall.domain.dataplane.metadata_tables import RegionKeys, RegionTopics, Routes
@@ -53,6 +54,11 @@ class GreptimeMetadata:
         with self._keys.view() as view:
             is_on = any(view.get(key) is not None for key in values.MAINTENANCE)
             return StoredMaintenance(view.store_id, is_on)
+
+    def table_names(self) -> TableNames:
+        """The names of all tables."""
+        with self._keys.view() as view:
+            return TableNames(view.store_id, _claims_in(view), dict(_names(_pairs(view, values.TABLE_NAMES))))
 
     def snapshot(self) -> MetadataSnapshot:
         """Everything at one revision."""
@@ -143,6 +149,12 @@ def _is_as_recorded(pair: KeyValue, move: MarkerMove) -> bool:
 def _pairs(view: View, start: str) -> Pairs:
     """What follows `start` in each key, and the pair."""
     return ((pair.key.removeprefix(start), pair) for pair in view.range(start))
+
+
+def _names(pairs: Pairs) -> Iterator[tuple[int, str]]:
+    for rest, pair in pairs:
+        with _sense_of(pair):
+            yield values.read_table_name(rest, pair.value)
 
 
 def _claims_in(view: View) -> Mapping[str, str]:

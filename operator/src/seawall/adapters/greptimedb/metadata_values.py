@@ -17,6 +17,7 @@ TOPIC_REGIONS = "__topic_region/"
 DATANODE_TABLES = "__dn_table/"
 TABLE_ROUTES = "__table_route/"
 DATANODE_ADDRESSES = "__node_address/0/"
+TABLE_NAMES = "__table_name/"
 TOMBSTONES = "__tombstone/"
 """A dropped table's keys live on as copies, with this before the whole key, until the drop cannot be undone."""
 MAINTENANCE = ("__switches/maintenance", "__maintenance")
@@ -35,6 +36,18 @@ _MAX_U64 = 2**64 - 1
 def topic_regions(topic: str) -> str:
     """What the region keys of one topic begin with."""
     return f"{TOPIC_REGIONS}{topic}/"
+
+
+def read_table_name(rest: str, value: str) -> tuple[int, str]:
+    """A table's id and `schema.table`, from `<catalog>/<schema>/<table>` and a value that has the id.
+
+    Of all catalogs: a table is meant by its id, and its name is for people (`src/common/meta/src/key/table_name.rs`).
+    """
+    _, schema, table = rest.split("/", 2)
+    found = _object(value)["table_id"]
+    if not isinstance(found, int) or isinstance(found, bool) or not 0 <= found < 2**32:
+        raise ValueError("no table id in the value")
+    return found, f"{schema}.{table}"
 
 
 def read_marker(value: str) -> int | None:

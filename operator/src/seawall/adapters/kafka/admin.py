@@ -14,6 +14,7 @@ from confluent_kafka.admin import (
     AdminClient,
     ConfigEntry,
     ConfigResource,
+    NewPartitions,
     ResourceType,
 )
 from confluent_kafka.admin import NewTopic as ClientNewTopic
@@ -38,6 +39,8 @@ from seawall.adapters.kafka.values import alteration_of, overrides_of
 from seawall.domain.errors import OutsideUnavailable, Refused
 from seawall.domain.kafka import ConfigChange, Configs, KafkaConnection, KafkaView, NewTopic, NoKafka
 
+ENOUGH = frozenset({KafkaError.INVALID_PARTITIONS})
+"""Kafka's word for a number that is not greater than what there is."""
 UNKNOWN_ID = UNKNOWN_TOPIC | {KafkaError.UNKNOWN_TOPIC_ID}
 
 
@@ -152,7 +155,7 @@ class ConfluentKafkaAdmin:
         return configs
 
     def create_topics(self, topics: Sequence[NewTopic]) -> None:
-        """Creates topics with one partition each; one that exists already is no error."""
+        """Creates topics; one that exists already is no error."""
 
         def create(client: AdminClient, batch: Sequence[NewTopic]) -> dict[str, Future[Any]]:
             return client.create_topics([_new(topic) for topic in batch], **self._write_timeouts())
@@ -160,6 +163,15 @@ class ConfluentKafkaAdmin:
         refuse_repeated(topic.name for topic in topics)
         self._in_batches(batches(topics, WRITE_RECORDS, records_of_topic), create, fine=ALREADY_EXISTS)
         self._wait_until_led([topic.name for topic in topics])
+
+    def add_partitions(self, totals: Mapping[str, int]) -> None:
+        """Gives topics more partitions, and waits until brokers show them."""
+
+        def add(client: AdminClient, batch: Sequence[tuple[str, int]]) -> dict[str, Future[Any]]:
+            return client.create_partitions([NewPartitions(*each) for each in batch], **self._write_timeouts())
+
+        self._in_batches(batches(list(totals.items()), WRITE_RECORDS, lambda each: each[1]), add, fine=ENOUGH)
+        self._wait_for_view(lambda view: all(_has_as_many(view, *each) for each in totals.items()))
 
     def alter_configs(self, changes: Sequence[ConfigChange]) -> None:
         """Sets and resets configs, and asks whether Kafka keeps them."""
@@ -260,6 +272,11 @@ class ConfluentKafkaAdmin:
         failures.raise_any()
 
 
+def _has_as_many(view: KafkaView, topic: str, partitions: int) -> bool:
+    """One that is gone gets no more."""
+    return topic not in view.topics or view.topics[topic].partitions >= partitions
+
+
 def _new(topic: NewTopic) -> ClientNewTopic:
     """The client takes a replication factor or replicas, not both."""
     where: dict[str, Any] = (
@@ -267,7 +284,7 @@ def _new(topic: NewTopic) -> ClientNewTopic:
         if topic.replicas
         else {"replication_factor": topic.replication_factor}
     )
-    return ClientNewTopic(topic.name, num_partitions=1, config=dict(topic.configs), **where)
+    return ClientNewTopic(topic.name, num_partitions=topic.partitions, config=dict(topic.configs), **where)
 
 
 def _by_topic(futures: Mapping[ConfigResource, Future[Any]]) -> dict[str, Future[Any]]:

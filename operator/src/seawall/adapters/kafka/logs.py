@@ -15,6 +15,7 @@ from seawall.adapters.kafka.client import SharedClient, drain
 from seawall.adapters.kafka.connection import Trouble, open_client
 from seawall.adapters.kafka.errors import NOT_SUPPORTED, is_refusal, wait_for
 from seawall.adapters.kafka.keys import read_keys
+from seawall.adapters.kafka.newest import read_newest
 from seawall.adapters.kafka.scan import find_unreadable
 from seawall.adapters.kafka.topic_answers import (
     EARLIEST,
@@ -40,6 +41,7 @@ from seawall.domain.kafka_log import (
     Keys,
     LogOffsets,
     LogSizes,
+    NewestRecord,
     Nulls,
     ProducerId,
     ProducerState,
@@ -120,6 +122,11 @@ class ConfluentKafkaLogs:
         allowed = {topic: found for topic, found in ranges.items() if topic not in refused}
         found = read_keys(self._client.connection, allowed, self._request_timeout) if allowed else {}
         return {**refused, **found}
+
+    def read_newest(self, topic: str, partitions: Collection[int]) -> Mapping[int, NewestRecord | TopicFailure | None]:
+        """Reads records by a consumer of its own, for some seconds."""
+        client = _opened(self._client.get())
+        return read_newest(client, self._client.connection, topic, set(partitions), self._request_timeout)
 
     def delete_records(
         self, before: Mapping[str, int], topic_ids: Mapping[str, str] | None = None

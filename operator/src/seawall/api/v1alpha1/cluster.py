@@ -15,10 +15,10 @@ from seawall.api.v1alpha1.backup_template import BackupSpec
 from seawall.api.v1alpha1.data_plane import DataPlane, GreptimeDB, WALConfig
 from seawall.api.v1alpha1.kafka_access import ExternalKafka
 from seawall.api.v1alpha1.kafka_brokers import MOST_BROKERS, BrokerStatus, InternalTopicsSpec, QuorumStatus
-from seawall.api.v1alpha1.mirror_target import SubscriptionSpec
 from seawall.api.v1alpha1.reassignment import ReassignmentSpec, ReassignmentStatus
 from seawall.api.v1alpha1.rollout import RestartStatus
 from seawall.api.v1alpha1.spark_job import JobDeclaration
+from seawall.api.v1alpha1.subscription_targets import SubscriptionSpec
 from seawall.api.v1alpha1.topic_pool import TopicsSpec
 from seawall.api.v1alpha1.verification_template import VerificationSchedule
 

@@ -1,4 +1,4 @@
-"""WALSubscription: copies the WAL elsewhere as it is written, and keeps at the source what was not copied yet."""
+"""WALSubscription: takes the WAL elsewhere as it is written, and keeps at the source what was not taken yet."""
 
 from __future__ import annotations
 
@@ -12,15 +12,21 @@ from seawall.api.duration import Duration, duration_rule
 from seawall.api.meta import APIModel, Kind, PrinterColumn, Rule
 from seawall.api.quantity import MAX_LARGE, LargeBytes, bytes_rule
 from seawall.api.resource import Resource
-from seawall.api.v1alpha1.mirror_target import TargetName
 from seawall.api.v1alpha1.purge_template import ClusterRef, TopicGlob, matches_any
 from seawall.api.v1alpha1.spark_spec import SparkOverrides
 from seawall.api.v1alpha1.subscription_status import WALSubscriptionStatus
+from seawall.api.v1alpha1.subscription_targets import TargetName
 from seawall.api.v1alpha1.verification_template import MAX_TOPICS
 
+KafkaTopicName = Annotated[str, Field(min_length=1, max_length=249, pattern=r"^[a-zA-Z0-9][a-zA-Z0-9._-]*$")]
+"""The name of a topic; not one of Kafka's own, which begin with underscores."""
+TableGlob = Annotated[str, Field(min_length=1, max_length=253)]
+"""A table as `schema.table`, in which `*` stands for any characters and `?` for one."""
+EVERYTHING = "*"
 
-class MirrorSink(APIModel):
-    """A second Kafka cluster, whose topics have the same names, and each record at the same offset."""
+
+class TargetTopics(APIModel):
+    """Where a sink makes topics, and with how many replicas."""
 
     RULES: ClassVar[tuple[Rule, ...]] = (
         Rule(
@@ -35,18 +41,93 @@ class MirrorSink(APIModel):
     )
 
     target: TargetName
-    """Which one: a name in `spec.subscription.mirrors` of the WALCluster. Immutable."""
+    """Which Kafka cluster: a name in `spec.subscription.targets` of the WALCluster. Immutable."""
     replication_factor: Annotated[int, Field(strict=True, ge=1, le=32)] = 3
-    """Replicas of each topic there."""
+    """Replicas of each topic that is made there."""
     min_in_sync_replicas: Annotated[int, Field(strict=True, ge=1, le=32)] = 2
-    """Replicas that must have a record before it counts as copied."""
+    """Replicas that must have a record before it counts."""
+
+
+class MirrorSink(TargetTopics):
+    """A second Kafka cluster, whose topics have the same names, and each record at the same offset."""
+
+
+class RowOrder(StrEnum):
+    """What has its rows in one partition, and so in one order."""
+
+    TOPIC = "Topic"
+    TABLE = "Table"
+
+
+class RecordsSink(TargetTopics):
+    """A topic that gets the rows of selected tables, decoded, each of them once for readers of committed records."""
+
+    RULES: ClassVar[tuple[Rule, ...]] = (
+        *TargetTopics.RULES,
+        Rule(
+            "!has(self.deadLetters) || self.deadLetters != self.topic",
+            "deadLetters must be another topic than topic: readers of rows would get what gives none",
+            lambda sink: sink.dead_letters != sink.topic,
+        ),
+    )
+
+    topic: KafkaTopicName
+    """The topic of rows. It is made if it is not there; one that is there is used as it is. Immutable."""
+    partitions: Annotated[int, Field(strict=True, ge=1, le=1000)] = 1
+    """Partitions of the topic of rows, if it is made. Immutable."""
+    by: RowOrder = RowOrder.TOPIC
+    """What has its rows in one partition: `Topic`, all rows of one topic of the log, in its order; `Table`, those of a
+    table. Immutable."""
+    dead_letters: KafkaTopicName | None = None
+    """The topic that gets records of the log which give no rows. Absent: the topic of the log stops there."""
+
+
+class TableSelection(APIModel):
+    """Whose rows are handed on."""
+
+    include: Annotated[tuple[TableGlob, ...], Field(min_length=1, max_length=100)] = (EVERYTHING,)
+    """Tables as `schema.table`, in which `*` stands for any characters and `?` for one."""
+    exclude: Annotated[tuple[TableGlob, ...], Field(max_length=100)] = ()
+    """Those of them that are left out, in the same form."""
+
+    @property
+    def is_everything(self) -> bool:
+        """Whether no name of a table matters."""
+        return EVERYTHING in self.include and not self.exclude
+
+    def selects(self, table: str) -> bool:
+        """Whether it is about this table, as `schema.table`."""
+        return matches_any(table, self.include) and not matches_any(table, self.exclude)
 
 
 class Sink(APIModel):
-    """Where the log goes."""
+    """Where the log goes: exactly one of these. Which one is immutable."""
 
-    mirror: MirrorSink
-    """A second Kafka cluster."""
+    RULES: ClassVar[tuple[Rule, ...]] = (
+        Rule(
+            "has(self.mirror) != has(self.records)",
+            "set exactly one of mirror and records",
+            lambda sink: (sink.mirror is None) != (sink.records is None),
+        ),
+    )
+
+    mirror: MirrorSink | None = None
+    """A second Kafka cluster: the log itself, at the same offsets."""
+    records: RecordsSink | None = None
+    """A topic of rows."""
+
+    @property
+    def topics(self) -> TargetTopics:
+        """What is made in the target."""
+        found: TargetTopics | None = self.mirror or self.records
+        if found is None:
+            raise ValueError("no sink")
+        return found
+
+    @property
+    def target(self) -> str:
+        """Which Kafka cluster it goes to."""
+        return self.topics.target
 
 
 class LagBudget(APIModel):
@@ -81,8 +162,31 @@ class WALSubscriptionSpec(APIModel):
     RULES: ClassVar[tuple[Rule, ...]] = (
         Rule("self.clusterRef == oldSelf.clusterRef", "clusterRef is immutable: create another WALSubscription"),
         Rule(
-            "self.sink.mirror.target == oldSelf.sink.mirror.target",
+            "has(self.sink.mirror) == has(oldSelf.sink.mirror)",
+            "the kind of sink is immutable: create another WALSubscription",
+        ),
+        Rule(
+            "!has(self.sink.mirror) || !has(oldSelf.sink.mirror)"
+            " || self.sink.mirror.target == oldSelf.sink.mirror.target",
             "sink.mirror.target is immutable: create another WALSubscription",
+        ),
+        Rule(
+            "!has(self.sink.records) || !has(oldSelf.sink.records)"
+            " || (self.sink.records.target == oldSelf.sink.records.target"
+            " && self.sink.records.topic == oldSelf.sink.records.topic"
+            " && self.sink.records.partitions == oldSelf.sink.records.partitions"
+            " && self.sink.records.by == oldSelf.sink.records.by)",
+            "target, topic, partitions and by of sink.records are immutable: create another WALSubscription",
+        ),
+        Rule(
+            "!has(self.tables) || has(self.sink.records)",
+            "tables is for sink.records only: a mirror copies the whole log",
+            lambda spec: spec.tables is None or spec.sink.records is not None,
+        ),
+        Rule(
+            "!has(self.promote) || has(self.sink.mirror)",
+            "promote is for sink.mirror only: no database can go on with rows",
+            lambda spec: spec.promote is None or spec.sink.mirror is not None,
         ),
         Rule(
             "!has(oldSelf.promote) || (has(self.promote) && self.promote == oldSelf.promote)",
@@ -94,6 +198,8 @@ class WALSubscriptionSpec(APIModel):
     """The WALCluster whose topics are copied. Its `spec.subscription` says by which code, and where they may go."""
     topics: Annotated[tuple[TopicGlob, ...], Field(min_length=1, max_length=MAX_TOPICS)] = ("*",)
     """Which topics of the pool: names, in which `*` stands for any characters and `?` for one."""
+    tables: TableSelection | None = None
+    """Whose rows are handed on; absent: those of all tables. For `sink.records` only."""
     sink: Sink
     """Where they go."""
     lag_budget: LagBudget
@@ -113,17 +219,22 @@ class WALSubscriptionSpec(APIModel):
         """Whether it is about this topic of the pool."""
         return matches_any(topic, self.topics)
 
+    @property
+    def selection(self) -> TableSelection:
+        """Whose rows are handed on."""
+        return self.tables or TableSelection()
+
 
 WAL_SUBSCRIPTION = Kind(
     kind="WALSubscription",
     plural="walsubscriptions",
     short_names=("walsub",),
-    description="A copy of the WAL of a WALCluster that is kept up to date in a second Kafka cluster.",
+    description="What follows the WAL of a WALCluster: a copy in a second Kafka cluster, or a topic of its rows.",
     spec=WALSubscriptionSpec,
     status=WALSubscriptionStatus,
     columns=(
         PrinterColumn("Source", "string", ".spec.clusterRef.name", "WALCluster whose topics are copied"),
-        PrinterColumn("Target", "string", ".spec.sink.mirror.target", "Kafka cluster that they are copied to"),
+        PrinterColumn("Target", "string", ".spec.sink.*.target", "Kafka cluster that they go to"),
         PrinterColumn("State", "string", ".status.state", "Where it is"),
         PrinterColumn("Topics", "integer", ".status.counts.total", "Topics that are copied"),
         PrinterColumn("Stopped", "integer", ".status.counts.stopped", "Topics that need a person"),
@@ -142,4 +253,4 @@ class WALSubscription(Resource[WALSubscriptionSpec, WALSubscriptionStatus]):
     """A WALSubscription as read from the API server."""
 
     KIND = WAL_SUBSCRIPTION
-    KEPT = frozenset({"producer", "targetClusterId", "topics", "resync", "state", "promotion"})
+    KEPT = frozenset({"producer", "targetClusterId", "topics", "resync", "state", "promotion", "records", "generation"})

@@ -46,25 +46,28 @@ class StopReason(StrEnum):
     """Why a topic is not copied any more; each member says what a person can do."""
 
     SOURCE_GAP = "SourceGap"
-    """The source does not have records any more that the target lacks. Delete the topic in the target, and set
-    `resync`: it begins anew at the source's log start."""
+    """The source does not have records any more that the target lacks. Set `resync`: it begins anew at the source's log
+    start. Of a mirror delete the topic in the target before."""
     IDENTITY_FENCE_BROKEN = "IdentityFenceBroken"
-    """The topic is gone from the source, or was made again: it is another log. If that was meant, delete the topic in
-    the target, and set `resync`."""
+    """The topic is gone from the source, or was made again: it is another log. If that was meant, set `resync`; of a
+    mirror delete the topic in the target before."""
     TARGET_LOST = "TargetLost"
-    """The topic is gone from the target, or was made again; Seawall does not begin anew by itself. Set `resync`; one
-    that has records must be deleted before."""
+    """A topic is gone from the target, or was made again; Seawall does not begin anew by itself. Set `resync`; of a
+    mirror delete a topic that has records before."""
     TARGET_NOT_EMPTY = "TargetNotEmpty"
     """The target has a topic of this name with records that this subscription did not copy. Delete it there if nobody
     needs it, and set `resync`."""
     DIVERGED = "Diverged"
     """The target has something else at an offset than the source: a foreign record, or a source that was cut. Find out
-    who writes to the target; then delete the topic there, and set `resync`."""
+    who writes to the target; then set `resync`. Of a mirror delete the topic there before."""
     TARGET_UNSUITABLE = "TargetUnsuitable"
     """The target does not take records as they are: too large, or with other timestamps. Mend what the message names,
     and set `resync`."""
     FENCED = "Fenced"
-    """The target knows a newer epoch of the producer: the mirror was promoted, and nothing more is written to it."""
+    """The target knows a newer epoch of the producer, or a newer run: nothing more is written to it."""
+    UNREADABLE = "Unreadable"
+    """The log has a record that gives no rows; the message says where, and why. Set `sink.records.deadLetters` to have
+    it there, then `resync`."""
 
 
 class MirroredTopic(StatusModel):
@@ -75,9 +78,17 @@ class MirroredTopic(StatusModel):
     source_id: TopicId
     """Which log is copied: a topic that is created again has another id."""
     target_id: TopicId | None = None
-    """Which log it is copied to; absent: one with records was there, and nothing is written to it."""
+    """Which log it is copied to; absent: one with records was there, and nothing is written to it, or only its rows
+    are."""
     start: Offset
-    """The first offset that is copied; before it the target has records of null."""
+    """The first offset that is taken; before it a mirror has records of null."""
+    generation: Offset = 0
+    """Of rows: how often `resync` had been met when it began. Progress of an older one counts for nothing."""
+    progress_partition: Offset | None = None
+    """Of rows: the partition of the topic of progress that says how far it is."""
+    names_known_to: Offset | None = None
+    """Of rows: where the log ended before the names of all tables were read. A table of a record before that is known,
+    or gone."""
     held: Offset | None = None
     """Where its hold began when the last one ended: up to there it is surely copied."""
     stopped: StopReason | None = None
@@ -104,6 +115,30 @@ class Producer(StatusModel):
     """Its id, which the target gave."""
     epoch: Annotated[int, Field(ge=0)]
     """Its epoch."""
+
+
+class TargetTopic(StatusModel):
+    """A topic of the target, as it was when it was first used."""
+
+    name: TopicName
+    """Its name."""
+    id: TopicId
+    """Its id: a topic that is created again has another one."""
+    partitions: Annotated[int, Field(ge=1)]
+    """How many partitions it has; of those of rows these are used, and no others."""
+    max_message_bytes: Annotated[int, Field(ge=1)]
+    """The largest record that it takes."""
+
+
+class RecordsTopics(StatusModel):
+    """The topics of the target that rows go to."""
+
+    rows: TargetTopic
+    """Gets the rows."""
+    progress: TargetTopic
+    """Gets, in the same transaction, how far each topic of the log is."""
+    dead_letters: TargetTopic | None = None
+    """Gets what gives no rows; absent: nothing does."""
 
 
 class SubscriptionTopicCounts(StatusModel):
@@ -187,7 +222,11 @@ class WALSubscriptionStatus(ObjectStatus):
     target_cluster_id: Annotated[str, Field(max_length=64)] | None = None
     """Which Kafka is the target, pinned at first contact."""
     producer: Producer | None = None
-    """As whom the target is written to."""
+    """As whom the target is written to, of a mirror."""
+    records: RecordsTopics | None = None
+    """The topics of the target that rows go to."""
+    generation: Offset = 0
+    """How often `resync` was met by beginning topics of rows anew."""
     hold: Annotated[str, Field(max_length=253)] | None = None
     """The WALHold that keeps what is not copied."""
     run: SubscriptionRun | None = None

@@ -67,6 +67,20 @@ class StoreHead:
 
 
 @dataclass(frozen=True, slots=True)
+class TableNames:
+    """The tables that there are, and whose they are.
+
+    Attributes:
+        store_id, claims: as in `MetadataSnapshot`.
+        names: by table id `schema.table`.
+    """
+
+    store_id: str
+    claims: Mapping[str, str]
+    names: Mapping[int, str]
+
+
+@dataclass(frozen=True, slots=True)
 class StoredMaintenance:
     """The switch of maintenance where the database keeps it: whichever metasrv answers, this is the store's own word.
 

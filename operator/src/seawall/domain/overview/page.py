@@ -188,7 +188,7 @@ def _subscription_line(found: WALSubscription) -> SubscriptionLine:
     lag, counts = status.lag, status.counts
     return SubscriptionLine(
         name=found.metadata.name,
-        target=None if isinstance(spec, InvalidSpec) else spec.sink.mirror.target,
+        target=None if isinstance(spec, InvalidSpec) else spec.sink.target,
         state=(status.state or SubscriptionState.PENDING).value,
         topics=None if counts is None else counts.total,
         stopped=0 if counts is None else counts.stopped,

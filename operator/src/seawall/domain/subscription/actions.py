@@ -39,6 +39,19 @@ class MakeTargets:
 
 
 @dataclass(frozen=True, slots=True)
+class AddPartitions:
+    """Give a topic of the target more partitions."""
+
+    topic: str
+    total: int
+
+    def event(self) -> Event:
+        """What the event says."""
+        message = f"{self.topic} of the target has {self.total} partitions now"
+        return Event(EventType.NORMAL, EventReason.PARTITIONS_ADDED, message)
+
+
+@dataclass(frozen=True, slots=True)
 class GuardTargets:
     """Set configs of topics in the target, so that it keeps all records as they are."""
 
@@ -70,6 +83,7 @@ SubscriptionAction = (
     | MoveHold
     | ReleaseHold
     | MakeTargets
+    | AddPartitions
     | GuardTargets
     | FreezeRequest
     | Submit

@@ -10,9 +10,9 @@ from functools import cached_property
 from seawall.api.meta import Key
 from seawall.api.v1alpha1.cluster import WALCluster, WALClusterSpec
 from seawall.api.v1alpha1.hold import HoldState, WALHold, WALHoldSpec
-from seawall.api.v1alpha1.mirror_target import MirrorTarget, SubscriptionSpec
 from seawall.api.v1alpha1.subscription import WALSubscription, WALSubscriptionSpec
 from seawall.api.v1alpha1.subscription_status import MirroredTopic, Producer, WALSubscriptionStatus
+from seawall.api.v1alpha1.subscription_targets import SubscriptionSpec, TargetKafka
 from seawall.domain.conditions import Outlook, Verdict
 from seawall.domain.decision import Decision
 from seawall.domain.kafka_log import ProducerState, TopicFailure
@@ -25,6 +25,7 @@ from seawall.domain.spark_job.case import GRANTED
 from seawall.domain.subscription.actions import SubscriptionAction
 from seawall.domain.subscription.brokers import Brokers
 from seawall.domain.subscription.logs import Halt, LogsNow, Position, judge
+from seawall.domain.subscription.records.progress import Newest, Reader
 from seawall.domain.subscription.written import Written, certain, find_written
 from seawall.domain.times import JOB_POLL_SECONDS
 
@@ -69,6 +70,10 @@ class Observed:
     """What the target remembers of the producer, read after where its logs end; of topics of which that matters."""
     brokers: Brokers | None = None
     """Configs of the target's brokers, when they were last asked; None: nobody asked yet."""
+    newest: Newest = field(default_factory=dict)
+    """What the topic of progress says last, of rows."""
+    tables: Mapping[int, str] | Silent | None = None
+    """The names of the database's tables by their ids, read after what the status says of them; None: nobody asked."""
     obstacle: str | None = None
     """Why its parts cannot be read: the API server refuses. Then nothing is known of them."""
 
@@ -82,7 +87,7 @@ class Case:
     cluster: WALCluster
     kafka: WALClusterSpec
     declared: SubscriptionSpec
-    mirror: MirrorTarget
+    kafka_target: TargetKafka
     observed: Observed
 
     @property
@@ -109,11 +114,29 @@ class Case:
         """The topics of the pool that are meant."""
         return selected_of(self.spec, self.kafka)
 
+    @property
+    def target_names(self) -> list[str]:
+        """The topics of the target."""
+        sink = self.spec.sink.records
+        if sink is None:
+            return self.selected
+        return [sink.topic, self.progress_topic, *([] if sink.dead_letters is None else [sink.dead_letters])]
+
     @cached_property
     def rows(self) -> dict[str, MirroredTopic]:
         """Those of them that have begun, by name."""
         names = set(self.selected)
         return {row.name: row for row in self.status.topics if row.name in names}
+
+    @property
+    def writer(self) -> str:
+        """Who signs the progress of rows, and what transactional ids begin with: another object's is another one."""
+        return f"seawall.{self.obj.metadata.namespace}.{self.obj.metadata.name}.{self.uid[:8]}"
+
+    @property
+    def progress_topic(self) -> str:
+        """The topic of the target that says how far rows are."""
+        return f"{self.writer}.progress"
 
     @cached_property
     def standings(self) -> dict[str, Position | Halt | None]:
@@ -121,6 +144,9 @@ class Case:
         source, target = self.observed.source, self.observed.target
         if isinstance(source, LogsNow) and isinstance(target, LogsNow):
             # What is promoted is written to by others, and its hold does not move any more.
+            if self.spec.sink.records is not None:
+                reader = Reader(self.writer, self.status.records, self.observed.newest)
+                return {name: reader.judge(row, source, target) for name, row in self.rows.items()}
             find = self.find_written if self.status.promotion is None else _as_it_is
             return {name: judge(row, source, target, find) for name, row in self.rows.items()}
         return {name: _recorded(row) for name, row in self.rows.items()}

@@ -20,18 +20,27 @@ INTERVAL_MILLISECONDS = 500
 MAX_MESSAGE = 1024
 
 
-def request_body(
-    subject: Subject, source: object, target: object, producer: Producer, topics: Iterable[MirroredTopic]
-) -> dict[str, object]:
-    """A request: `source` and `target` as `spark_job.request.kafka_of` writes them; the attempt is the run's number."""
+Head = dict[str, object]
+"""What requests of all sinks begin with."""
+
+
+def request_head(subject: Subject, source: object, target: object) -> Head:
+    """`source` and `target` are as `spark_job.request.kafka_of` writes them; the attempt is the run's number."""
     return {
         "version": VERSION,
         "object": {"namespace": subject.namespace, "name": subject.name, "uid": subject.uid},
         "run": subject.attempt,
         "source": source,
         "target": target,
-        "producer": {"id": producer.id, "epoch": producer.epoch},
         "intervalMilliseconds": INTERVAL_MILLISECONDS,
+    }
+
+
+def request_body(head: Head, producer: Producer, topics: Iterable[MirroredTopic]) -> dict[str, object]:
+    """A request to mirror topics."""
+    return {
+        **head,
+        "producer": {"id": producer.id, "epoch": producer.epoch},
         "topics": [
             {
                 "name": row.name,
@@ -57,7 +66,7 @@ class SummaryStop(StatusModel):
     """A topic that must not go on, as the driver writes it."""
 
     topic: Annotated[str, Field(max_length=249)]
-    reason: StopReason
+    reason: StopReason | Literal["TableUnknown"]
     offset: Annotated[int, Field(ge=0)] | None = None
     message: str = ""
 
@@ -81,8 +90,12 @@ def read_end(text: str, digest: str) -> Summary | str:
     return found if found.request_digest == digest else "the driver's summary is about another request"
 
 
+TABLE_UNKNOWN = "TableUnknown"
+"""The reason of a stop that needs nobody: the names of tables are read again."""
+
+
 def with_stops(rows: tuple[MirroredTopic, ...], stops: Iterable[SummaryStop]) -> tuple[MirroredTopic, ...]:
-    """The topics, those that must not go on marked."""
+    """The topics, those that must not go on marked; and of tables that are not known, that their names are asked."""
     by_name = {stop.topic: stop for stop in stops}
     return tuple(_stopped(row, by_name.get(row.name)) for row in rows)
 
@@ -90,5 +103,9 @@ def with_stops(rows: tuple[MirroredTopic, ...], stops: Iterable[SummaryStop]) ->
 def _stopped(row: MirroredTopic, stop: SummaryStop | None) -> MirroredTopic:
     if stop is None or row.stopped is not None:
         return row
+    if not isinstance(stop.reason, StopReason):
+        # The record stands there, so the log ended beyond it before the names are read the next time.
+        known_to = max(row.names_known_to or 0, (stop.offset or 0) + 1)
+        return row.model_copy(update={"names_known_to": known_to})
     update = {"stopped": stop.reason, "offset": stop.offset, "message": stop.message[:MAX_MESSAGE]}
     return row.model_copy(update=update)

@@ -40,12 +40,13 @@ from seawall.domain.spark_job.actions import (
 from seawall.domain.spark_job.allowed import why_not_allowed
 from seawall.domain.spark_job.reasons import JobReason
 from seawall.domain.subscription import holding, promotion, running, targets
-from seawall.domain.subscription.actions import GuardTargets, MakeTargets
+from seawall.domain.subscription.actions import AddPartitions, GuardTargets, MakeTargets
 from seawall.domain.subscription.brokers import TargetReason, compare
 from seawall.domain.subscription.case import Case, Observed, Silent, SubscriptionDecision, selected_of
 from seawall.domain.subscription.logs import Halt, LogsNow, Position, resynced
 from seawall.domain.subscription.published import bare, lag_of, published
 from seawall.domain.subscription.reasons import Reason
+from seawall.domain.subscription.records import topics
 from seawall.domain.text import listed
 from seawall.domain.times import JOB_RETRY_SECONDS, SUBSCRIPTION_LAGGING_SECONDS
 
@@ -99,13 +100,13 @@ def _case_of_cluster(
     if isinstance(cluster.spec, InvalidSpec):
         message = f"WALCluster {cluster.metadata.name} has an invalid spec: its conditions say what is wrong"
         return Verdict(Outlook.PROGRESSING, JobReason.CLUSTER_STALLED, message, JOB_RETRY_SECONDS)
-    declared, name = cluster.spec.subscription, spec.sink.mirror.target
-    mirror = None if declared is None else declared.mirror(name)
-    if declared is None or mirror is None:
-        field = "spec.subscription" if declared is None else f"a mirror {name} in spec.subscription.mirrors"
+    declared, name = cluster.spec.subscription, spec.sink.target
+    target = None if declared is None else declared.target(name)
+    if declared is None or target is None:
+        field = "spec.subscription" if declared is None else f"a Kafka {name} in spec.subscription.targets"
         return _stalled(Reason.NOT_DECLARED, f"WALCluster {cluster.metadata.name} does not declare {field}")
     wrong = _selection(spec, cluster.spec)
-    return wrong or Case(obj, spec, cluster, cluster.spec, declared, mirror, observed)
+    return wrong or Case(obj, spec, cluster, cluster.spec, declared, target, observed)
 
 
 def _selection(spec: WALSubscriptionSpec, kafka: WALClusterSpec) -> Verdict | None:
@@ -139,7 +140,7 @@ def _copies_on(case: Case) -> SubscriptionDecision:
     return running.hear(case) or _suspend(case) or holding.hold(case) or _copy(case)
 
 
-BEGINS = PlaceHold | MakeTargets | GuardTargets | FreezeRequest | Submit
+BEGINS = PlaceHold | MakeTargets | AddPartitions | GuardTargets | FreezeRequest | Submit
 """What a pause, a WALCluster that is Stalled, or one that does not allow it keeps from being done."""
 
 
@@ -148,7 +149,8 @@ def _why_nothing_begins(case: Case) -> Verdict | None:
     refusal = why_not_allowed(case.spec.spark, case.declared, cluster, _Kind)
     if refusal is not None:
         return _stalled(Reason.SPARK_NOT_ALLOWED, refusal)
-    safe, sentence = (None, "") if case.observed.brokers is None else compare(case.observed.brokers)
+    is_mirror, brokers = case.spec.sink.mirror is not None, case.observed.brokers
+    safe, sentence = (None, "") if brokers is None or not is_mirror else compare(brokers)
     if safe is TargetReason.UNSAFE:
         return _stalled(Reason.TARGET_UNSAFE, sentence)
     if case.obj.metadata.is_paused or cluster.metadata.is_paused:
@@ -163,14 +165,20 @@ def _why_nothing_begins(case: Case) -> Verdict | None:
 
 def _copy(case: Case) -> SubscriptionDecision:
     """The topics of the target, as whom they are written to, and what copies; else how it stands."""
-    source, target, producer = case.observed.source, case.observed.target, case.status.producer
+    source, target = case.observed.source, case.observed.target
     if not isinstance(target, LogsNow):
         return case.stays(_silence(target))
     if not isinstance(source, LogsNow):
         return case.stays(_silence(source))
-    decision = targets.prepare(case, source, target) or _take_producer(case)
-    if decision is None and producer is not None and not case.spec.suspend and targets.active(case):
-        decision = running.run(case, producer) or running.again(case)
+    sink = case.spec.sink.records
+    if sink is None:
+        decision = targets.prepare(case, source, target) or _take_producer(case)
+    else:
+        decision = topics.prepare(case, sink, source, target)
+    if decision is None and not case.spec.suspend and targets.active(case):
+        if isinstance(case.observed.tables, Silent):
+            return case.stays(_silence(case.observed.tables))
+        decision = running.run(case) or running.again(case)
     return decision or case.stays(_standing(case))
 
 
@@ -198,9 +206,12 @@ def _resync(case: Case) -> SubscriptionDecision:
         )
     if not isinstance(target, LogsNow):
         return case.stays(_silence(target))
-    rows = tuple(kept for row in case.status.topics if (kept := resynced(row, target)) is not None)
     verdict = case.goes_on(JobReason.HOLDING, "it begins anew, as resync says")
-    return case.becomes(verdict, resync=case.spec.resync, topics=rows, state=SubscriptionState.HOLDING)
+    update = {"resync": case.spec.resync, "state": SubscriptionState.HOLDING}
+    if case.spec.sink.records is not None:
+        return case.becomes(verdict, **update, **topics.begun_anew(case, target))
+    rows = tuple(kept for row in case.status.topics if (kept := resynced(row, target)) is not None)
+    return case.becomes(verdict, **update, topics=rows)
 
 
 def _is_lost(case: Case) -> SubscriptionDecision:
@@ -242,11 +253,12 @@ def _standing(case: Case) -> Verdict:
     if waits is not None:
         return waits
     if _is_behind(case):
-        message = (
-            f"{case.mirror.name} lacks records, or half of the budget is used up: status.worst says of which topics"
-        )
+        message = "the target lacks records, or half of the budget is used up: status.worst says of which topics"
         return case.goes_on(Reason.LAGGING, message)
-    message = f"{len(case.rows)} topics are copied to {case.mirror.name}"
+    sink, name = case.spec.sink.records, case.kafka_target.name
+    message = f"{len(case.rows)} topics are copied to {name}"
+    if sink is not None:
+        message = f"the rows of {len(case.rows)} topics go to topic {sink.topic} of {name}"
     return Verdict(Outlook.READY, Reason.STREAMING, message, JOB_RETRY_SECONDS)
 
 

@@ -139,7 +139,7 @@ def _claim(case: Case, name: str, held: Mapping[str, int], known: Mapping[str, i
     if isinstance(standing, Position):
         # Where nothing says for sure how far it is: from as early on as can be.
         least = known.get(name, 0) if standing.doubt else 0
-        return max(standing.applied, held.get(name, least))
+        return max(standing.keep_from, held.get(name, least))
     return held.get(name) if name in case.rows else known.get(name, held.get(name))
 
 
@@ -166,7 +166,7 @@ def _spec(case: Case, claims: Mapping[str, int]) -> WALHoldSpec:
         ttl=SUBSCRIPTION_HOLD_TTL,
         max_lag_bytes=budget.max_bytes,
         max_lag_age=budget.max_age,
-        reason=f"WALSubscription {case.obj.metadata.name} copies them to {case.mirror.name}",
+        reason=f"WALSubscription {case.obj.metadata.name} takes them to {case.kafka_target.name}",
     )
 
 

@@ -66,11 +66,19 @@ class Position:
         applied: the first offset that the target lacks, as far as that is certain.
         source_end: where the source ends.
         doubt: why the target may have more; empty: it has not.
+        needed: the first offset that is read again when it goes on: an entry of several parts is not whole yet. None:
+            that is `applied`.
     """
 
     applied: int
     source_end: int
     doubt: str = ""
+    needed: int | None = None
+
+    @property
+    def keep_from(self) -> int:
+        """From where on the source keeps records for it."""
+        return self.applied if self.needed is None else self.needed
 
     @property
     def behind(self) -> int:
@@ -99,7 +107,7 @@ def judge(row: MirroredTopic, source: LogsNow, target: LogsNow, find: FindWritte
     """
     if row.stopped is not None:
         return Halt(row.stopped, row.offset, row.message)
-    missing = _missing(row, source, target)
+    missing = missing_source(row, source) or _missing_target(row, target)
     if missing is not None:
         return missing
     ends, copy = source.ends(row.name), target.ends(row.name)
@@ -119,14 +127,18 @@ def judge(row: MirroredTopic, source: LogsNow, target: LogsNow, find: FindWritte
     return Position(written.applied, ends.high_watermark, written.doubt)
 
 
-def _missing(row: MirroredTopic, source: LogsNow, target: LogsNow) -> Halt | None:
-    """Another log than was meant, on one of the two sides."""
+def missing_source(row: MirroredTopic, source: LogsNow) -> Halt | None:
+    """Why the source does not have the log that was meant; None: it has, or nobody says."""
     if source.is_absent(row.name):
         message = f"{row.name} is gone from the source"
         return Halt(StopReason.IDENTITY_FENCE_BROKEN, None, message)
     if source.topic_id(row.name) not in {row.source_id, None}:
         message = f"{row.name} was made again in the source: it is another log"
         return Halt(StopReason.IDENTITY_FENCE_BROKEN, None, message)
+    return None
+
+
+def _missing_target(row: MirroredTopic, target: LogsNow) -> Halt | None:
     if target.is_absent(row.name):
         return Halt(StopReason.TARGET_LOST, None, f"{row.name} is gone from the target")
     if target.topic_id(row.name) not in {row.target_id, None}:

@@ -38,9 +38,9 @@ class Reason(StrEnum):
     MAKING_TOPICS = "MakingTopics"
     """Reconciling. The topics of the target are made, and their ids recorded: nothing is written to any other."""
     NOT_DECLARED = "TargetNotDeclared"
-    """Stalled. The WALCluster has no `spec.subscription`, or names no such mirror in it: declare it."""
+    """Stalled. The WALCluster has no `spec.subscription`, or names no such target in it: declare it."""
     TARGET_IS_SOURCE = "TargetIsSource"
-    """Stalled. The target is the Kafka of the WALCluster itself: correct `spec.subscription.mirrors`."""
+    """Stalled. The target is the Kafka of the WALCluster itself: correct `spec.subscription.targets`."""
     OTHER_TARGET = "OtherTarget"
     """Stalled. Another Kafka than the one that the copy was begun in answers at the target's addresses. Correct them;
     for another target make another WALSubscription."""
@@ -55,8 +55,14 @@ class Reason(StrEnum):
     TARGET_UNSAFE = "TargetUnsafe"
     """Stalled. Brokers of the target forget producers before they close idle connections; the message says which.
     Nothing is begun: make `producer.id.expiration.ms` longer."""
+    TOPIC_OF_POOL = "TopicOfPool"
+    """Stalled. Rows are to go to a topic that is named as those of the log, in the same Kafka: make another
+    WALSubscription with another `sink.records.topic`."""
+    NAMES_UNKNOWN = "NamesUnknown"
+    """Reconciling. The database does not say which tables it has; the message says why. What runs goes on; nothing is
+    begun that needs their names."""
     TOO_FEW_BROKERS = "TooFewBrokers"
-    """Reconciling. The target has fewer brokers online than `sink.mirror.replicationFactor`: start them."""
+    """Reconciling. The target has fewer brokers online than `replicationFactor` of the sink: start them."""
     NOTHING_SELECTED = "NothingSelected"
     """Stalled. `spec.topics` selects no topic of the pool: edit it."""
     TOO_MANY = "TooManyTopics"

@@ -7,10 +7,12 @@ what is left of it does no harm, because a target takes records only at its end.
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from dataclasses import dataclass
 from hashlib import sha256
 
-from seawall.api.v1alpha1.subscription_status import Producer, SubscriptionRun
+from seawall.api.v1alpha1.kafka_access import ExternalKafka
+from seawall.api.v1alpha1.subscription_status import StopReason, SubscriptionRun
 from seawall.domain.cluster.identity import pinned_id
 from seawall.domain.conditions import Outlook, Verdict
 from seawall.domain.spark_job.actions import FreezeRequest, RemoveApplication, Submit
@@ -27,7 +29,7 @@ from seawall.domain.spark_job.application import (
 )
 from seawall.domain.spark_job.following import find_request_problem, frozen_request, progress, why_over
 from seawall.domain.spark_job.reasons import JobReason
-from seawall.domain.spark_job.request import FILE, Subject, digest_of, kafka_of, paths_in, store
+from seawall.domain.spark_job.request import FILE, Subject, database_version, digest_of, kafka_of, paths_in, store
 from seawall.domain.subscription.case import Case, SubscriptionDecision
 from seawall.domain.subscription.contract import (
     SOURCE_FOLDER,
@@ -36,9 +38,11 @@ from seawall.domain.subscription.contract import (
     Summary,
     read_end,
     request_body,
+    request_head,
     with_stops,
 )
 from seawall.domain.subscription.reasons import Reason
+from seawall.domain.subscription.records import request as of_records
 from seawall.domain.subscription.targets import active
 from seawall.domain.times import JOB_POLL_SECONDS, SUBSCRIPTION_TRIES_AGAIN
 
@@ -71,10 +75,12 @@ class Run:
     secrets: tuple[str, ...]
 
 
-def run(case: Case, producer: Producer) -> SubscriptionDecision | None:
-    """Makes what is meant to run, as a new run if it is another than before; None: it is there."""
+def run(case: Case) -> SubscriptionDecision | None:
+    """Makes what is meant to run, as a new run if it is another than before; None: it is there, or not known yet."""
     meant, number = case.status.run, 1 if case.status.run is None else case.status.run.number
-    wanted = build_run(case, producer, number)
+    wanted = build_run(case, number)
+    if wanted is None:
+        return None
     if meant is None or meant.digest != wanted.digest:
         return _begin(case, number if meant is None else number + 1, wanted)
     taken = _taken(case, number)
@@ -88,18 +94,14 @@ def run(case: Case, producer: Producer) -> SubscriptionDecision | None:
     return _begin(case, number + 1, wanted)
 
 
-def build_run(case: Case, producer: Producer, number: int) -> Run:
-    """What is meant to run, as the run of this number."""
-    rows, mirror = active(case), case.mirror
+def build_run(case: Case, number: int) -> Run | None:
+    """What is meant to run, as the run of this number; None: what it needs is not there yet."""
+    reached = case.kafka_target
     source = as_user(case.kafka.kafka.external, case.declared)
-    target = as_user(mirror.kafka, mirror)
-    body = request_body(
-        Subject(case.obj.metadata.namespace, case.obj.metadata.name, case.uid, number),
-        kafka_of(source, pinned_id(case.cluster) or "", paths_in(SOURCE_FOLDER)),
-        kafka_of(target, case.status.target_cluster_id or "", paths_in(TARGET_FOLDER)),
-        producer,
-        rows,
-    )
+    target = as_user(reached.kafka, reached)
+    body = _request(case, source, target, number)
+    if body is None:
+        return None
     request = store(body)
     spark = effective_spark(case.spec.spark, case.declared.spark)
     secrets = (*kafka_secrets(source, "source", SOURCE_FOLDER), *kafka_secrets(target, "target", TARGET_FOLDER))
@@ -117,7 +119,26 @@ def build_run(case: Case, producer: Producer, number: int) -> Run:
         request,
         application(digest_of(request) or ""),
         spark.service_account_name,
-        tuple(dict.fromkeys((*own_secrets(case.declared), *own_secrets(mirror)))),
+        tuple(dict.fromkeys((*own_secrets(case.declared), *own_secrets(reached)))),
+    )
+
+
+def _request(case: Case, source: ExternalKafka, target: ExternalKafka, number: int) -> dict[str, object] | None:
+    subject = Subject(case.obj.metadata.namespace, case.obj.metadata.name, case.uid, number)
+    from_kafka = kafka_of(source, pinned_id(case.cluster) or "", paths_in(SOURCE_FOLDER))
+    to_kafka = kafka_of(target, case.status.target_cluster_id or "", paths_in(TARGET_FOLDER))
+    head = request_head(subject, from_kafka, to_kafka)
+    sink, producer, records = case.spec.sink.records, case.status.producer, case.status.records
+    if sink is None:
+        return None if producer is None else request_body(head, producer, active(case))
+    if records is None or not isinstance(case.observed.tables, Mapping):
+        return None
+    return of_records.request_body(
+        head,
+        database_version(case.cluster, case.kafka),
+        of_records.sink_of(case.writer, sink, records),
+        of_records.tables_of(case.spec.selection, case.observed.tables),
+        active(case),
     )
 
 
@@ -180,7 +201,11 @@ def hear(case: Case) -> SubscriptionDecision | None:
         return None
     rows = with_stops(case.status.topics, found.stopped)
     if rows != case.status.topics:
-        return case.becomes(Verdict(Outlook.STALLED, Reason.TOPICS_STOPPED, found.message), topics=rows)
+        is_told = any(isinstance(stop.reason, StopReason) for stop in found.stopped)
+        again = case.goes_on(JobReason.SUBMITTING, f"names of tables are read again: {found.message}")
+        return case.becomes(
+            Verdict(Outlook.STALLED, Reason.TOPICS_STOPPED, found.message) if is_told else again, topics=rows
+        )
     verdict = case.goes_on(JobReason.SUBMITTING, f"{application.key.name} has ended, and is made anew")
     return case.stays(verdict, RemoveApplication(application))
 

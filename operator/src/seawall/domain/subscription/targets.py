@@ -31,7 +31,7 @@ def prepare(case: Case, source: LogsNow, target: LogsNow) -> SubscriptionDecisio
     if guards:
         verdict = case.goes_on(Reason.MAKING_TOPICS, f"it sets configs of {listed([each.topic for each in guards])}")
         return case.stays(verdict, GuardTargets(guards))
-    new = _held_from(case)
+    new = held_from(case)
     missing = [name for name in new if target.is_absent(name)]
     if missing:
         return _make(case, missing, target)
@@ -44,14 +44,14 @@ def prepare(case: Case, source: LogsNow, target: LogsNow) -> SubscriptionDecisio
     return None
 
 
-def _held_from(case: Case) -> dict[str, int]:
+def held_from(case: Case) -> dict[str, int]:
     """Of topics that were never copied the first offset: where the log can be held from, and is."""
     granted = {} if case.own_hold is None else case.own_hold.status.granted
     return {name: start for name, start in edges(case).items() if name not in case.rows and granted.get(name) == start}
 
 
 def _make(case: Case, missing: list[str], target: LogsNow) -> SubscriptionDecision:
-    factor = case.spec.sink.mirror.replication_factor
+    factor = case.spec.sink.topics.replication_factor
     if target.online < factor:
         message = f"the target has {target.online} brokers online, and {listed(missing)} are to have {factor} replicas"
         return case.stays(case.goes_on(Reason.TOO_FEW_BROKERS, message))
@@ -61,7 +61,7 @@ def _make(case: Case, missing: list[str], target: LogsNow) -> SubscriptionDecisi
 
 def _configs(case: Case, replication_factor: int) -> dict[str, str]:
     """As those of the source's topics, but for what the sink says."""
-    sink = case.spec.sink.mirror
+    sink = case.spec.sink.topics
     wanted = {"replication_factor": sink.replication_factor, "min_in_sync_replicas": sink.min_in_sync_replicas}
     return desired_configs(case.kafka.topics.model_copy(update=wanted), replication_factor) | AS_THEY_ARE
 

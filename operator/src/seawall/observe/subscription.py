@@ -1,4 +1,4 @@
-"""The two Kafkas of a subscription: what their topics are right now, or why nobody can say."""
+"""What a subscription reads: the topics of its two Kafkas right now, and the names of tables; or why nobody can say."""
 
 from __future__ import annotations
 
@@ -8,21 +8,22 @@ from datetime import datetime
 
 from seawall.api.meta import Key
 from seawall.api.v1alpha1.cluster import WALCluster
-from seawall.api.v1alpha1.mirror_target import MirrorTarget
-from seawall.api.v1alpha1.subscription import WALSubscription
-from seawall.domain.cluster.identity import pinned_id
+from seawall.api.v1alpha1.subscription import WALSubscription, WALSubscriptionSpec
+from seawall.api.v1alpha1.subscription_targets import TargetKafka
+from seawall.domain.cluster.identity import pinned_id, why_other_database
 from seawall.domain.conditions import Outlook
+from seawall.domain.dataplane.connection import PartRefused, PartUnavailable
 from seawall.domain.errors import OutsideUnavailable, Refused, SeawallError
 from seawall.domain.kafka import Configs, KafkaConnection, KafkaView, NoKafka, Unreachable
-from seawall.domain.kafka_log import FirstSince, Nulls, ProducerId, ProducerState, TopicFailure
+from seawall.domain.kafka_log import FirstSince, NewestRecord, Nulls, ProducerId, ProducerState, TopicFailure
 from seawall.domain.subscription.brokers import CONFIGS, Brokers
 from seawall.domain.subscription.case import Silent
 from seawall.domain.subscription.logs import LogsNow
 from seawall.domain.subscription.reasons import Reason
 from seawall.observe.connections import kafka_of, required_kafka, resolve_kafka
-from seawall.observe.opened_cluster import Blocked, pinned_view
+from seawall.observe.opened_cluster import Blocked, ClusterOpener, pinned_view
 from seawall.observe.topic_logs import describe_logs
-from seawall.ports import KafkaAdmin, KafkaClusters, KafkaLogs, Kube
+from seawall.ports import DataPlaneParts, KafkaAdmin, KafkaClusters, KafkaLogs, Kube
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,34 +31,35 @@ class Wanted:
     """Which Kafka is the target.
 
     Attributes:
-        mirror: how it is reached.
+        kafka: how it is reached.
         pinned: the cluster id that it had at first contact; None: there was none.
-        source: the cluster id of the source, which it must not be.
+        source: the cluster id of the source, if the target must not be that; None: it may.
     """
 
-    mirror: MirrorTarget
+    kafka: TargetKafka
     pinned: str | None
     source: str | None
 
     def why_not(self, view: KafkaView) -> Silent | None:
         """Why the Kafka that answers is not the target; None: it is."""
-        name = self.mirror.name
-        if view.cluster_id == self.source:
-            message = f"mirror {name} is the Kafka of the WALCluster itself ({view.cluster_id}): nothing is copied"
+        name = self.kafka.name
+        if self.source is not None and view.cluster_id == self.source:
+            message = f"target {name} is the Kafka of the WALCluster itself ({view.cluster_id}): nothing is copied"
             return Silent(Outlook.STALLED, Reason.TARGET_IS_SOURCE, message)
-        for expected in (self.pinned, self.mirror.kafka.cluster_id):
+        for expected in (self.pinned, self.kafka.kafka.cluster_id):
             if expected is not None and expected != view.cluster_id:
-                message = f"the cluster id of mirror {name} is {view.cluster_id}, and {expected} is meant"
+                message = f"the cluster id of target {name} is {view.cluster_id}, and {expected} is meant"
                 return Silent(Outlook.STALLED, Reason.OTHER_TARGET, message)
         return None
 
 
 @dataclass(frozen=True, slots=True)
-class MirrorObserver:
+class SubscriptionObserver:
     """Reads both Kafkas, for the controller of subscriptions."""
 
     kube: Kube
     kafka_clusters: KafkaClusters
+    databases: ClusterOpener
 
     def target(
         self, obj: WALSubscription, wanted: Wanted, names: Sequence[str], *, with_configs: bool
@@ -133,6 +135,28 @@ class MirrorObserver:
         for each in nulls:
             logs.append_nulls(each)
 
+    def read_newest(
+        self, obj: WALSubscription, wanted: Wanted, topic: str, partitions: Collection[int]
+    ) -> Mapping[int, NewestRecord | TopicFailure | None]:
+        """What a topic of the target says last, by partition.
+
+        Raises:
+            OutsideUnavailable: something is wrong with a Secret.
+        """
+        return self.kafka_clusters.logs(key_of(obj), self._required(obj, wanted)).read_newest(topic, partitions)
+
+    def table_names(self, cluster: WALCluster) -> Mapping[int, str] | Silent:
+        """The names of the tables of the WALCluster's database, if it is the pinned one."""
+        try:
+            parts = self.databases.open_database(cluster)
+            if not isinstance(parts, DataPlaneParts):
+                return _no_names("the spec names no database" if parts is None else parts.message)
+            found = parts.metadata_store.table_names()
+        except (SeawallError, PartUnavailable, PartRefused) as error:
+            return _no_names(str(error))
+        other = why_other_database(cluster, found.store_id, found.claims)
+        return found.names if other is None else _no_names(other.message)
+
     def find_first_since(
         self, cluster: WALCluster, names: Collection[str], since: datetime
     ) -> Mapping[str, FirstSince]:
@@ -153,12 +177,13 @@ class MirrorObserver:
 
     def _connection(self, obj: WALSubscription, wanted: Wanted) -> KafkaConnection | NoKafka:
         namespace = obj.metadata.namespace
-        return resolve_kafka(wanted.mirror.kafka, lambda name: self.kube.get_secret(Key(namespace, name)))
+        return resolve_kafka(wanted.kafka.kafka, lambda name: self.kube.get_secret(Key(namespace, name)))
 
 
-def wanted_of(obj: WALSubscription, cluster: WALCluster, mirror: MirrorTarget) -> Wanted:
+def wanted_of(obj: WALSubscription, cluster: WALCluster, kafka: TargetKafka) -> Wanted:
     """Which Kafka a subscription copies to."""
-    return Wanted(mirror, obj.status.target_cluster_id, pinned_id(cluster))
+    is_mirror = isinstance(obj.spec, WALSubscriptionSpec) and obj.spec.sink.mirror is not None
+    return Wanted(kafka, obj.status.target_cluster_id, pinned_id(cluster) if is_mirror else None)
 
 
 def key_of(obj: WALSubscription) -> Key:
@@ -168,6 +193,10 @@ def key_of(obj: WALSubscription) -> Key:
 
 def _target_key(key: Key) -> Key:
     return Key(key.namespace, f"{key.name}/target")
+
+
+def _no_names(message: str) -> Silent:
+    return Silent(Outlook.PROGRESSING, Reason.NAMES_UNKNOWN, f"the names of tables are not known: {message}")
 
 
 def _no_target(found: NoKafka) -> Silent:

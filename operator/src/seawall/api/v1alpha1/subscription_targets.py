@@ -12,11 +12,11 @@ from seawall.api.v1alpha1.secret_refs import ClientCertSecretRef, CredentialsSec
 from seawall.api.v1alpha1.spark_spec import SparkSpec
 
 TargetName = Annotated[str, Field(min_length=1, max_length=63, pattern=r"^[a-z0-9]([-a-z0-9]*[a-z0-9])?$")]
-"""What a Kafka cluster is called among those that a WALCluster may be mirrored to."""
+"""What a Kafka cluster is called among those that the log of a WALCluster may go to."""
 
 
-class MirrorTarget(APIModel):
-    """A Kafka cluster that the log may be mirrored to."""
+class TargetKafka(APIModel):
+    """A Kafka cluster that the log, or rows of it, may go to."""
 
     RULES: ClassVar[tuple[Rule, ...]] = (
         username_rule("kafka_username", "kafka_credentials_secret_ref"),
@@ -36,7 +36,7 @@ class MirrorTarget(APIModel):
     )
 
     name: TargetName
-    """What it is called: `sink.mirror.target` of a WALSubscription."""
+    """What it is called: `target` of a sink of a WALSubscription."""
     kafka: ExternalKafka
     """How Seawall reaches it. It makes the topics there, and reads where they end."""
     kafka_username: Username | None = None
@@ -57,16 +57,16 @@ class SubscriptionSpec(APIModel):
     RULES: ClassVar[tuple[Rule, ...]] = (
         username_rule("kafka_username", "kafka_credentials_secret_ref"),
         Rule(
-            "self.mirrors.all(one, self.mirrors.exists_one(other, other.name == one.name))",
-            "mirrors names each Kafka cluster once",
-            lambda spec: len({one.name for one in spec.mirrors}) == len(spec.mirrors),
+            "self.targets.all(one, self.targets.exists_one(other, other.name == one.name))",
+            "targets names each Kafka cluster once",
+            lambda spec: len({one.name for one in spec.targets}) == len(spec.targets),
         ),
     )
 
     spark: SparkSpec
     """The Spark application that copies the log."""
-    mirrors: Annotated[tuple[MirrorTarget, ...], Field(min_length=1, max_length=8)]
-    """The Kafka clusters that it may be mirrored to."""
+    targets: Annotated[tuple[TargetKafka, ...], Field(min_length=1, max_length=8)]
+    """The Kafka clusters that it may go to."""
     kafka_username: Username | None = None
     """The user of kafkaCredentialsSecretRef, where that Secret has a password only, as that of a Strimzi KafkaUser."""
     kafka_credentials_secret_ref: CredentialsSecretRef | None = None
@@ -75,6 +75,6 @@ class SubscriptionSpec(APIModel):
     kafka_client_cert_secret_ref: ClientCertSecretRef | None = None
     """The same where Kafka knows its clients by certificate: the job's own."""
 
-    def mirror(self, name: str) -> MirrorTarget | None:
+    def target(self, name: str) -> TargetKafka | None:
         """The Kafka cluster of this name; None: there is none."""
-        return next((each for each in self.mirrors if each.name == name), None)
+        return next((each for each in self.targets if each.name == name), None)

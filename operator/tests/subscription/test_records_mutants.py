@@ -1,0 +1,142 @@
+"""The guards of subscriptions of rows are taken away one by one: each story must then end badly. Prints the kills."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from seawall.controllers.subscription import WALSubscriptionController
+from seawall.domain.subscription import contract, decide, running
+from seawall.domain.subscription.case import Case
+from seawall.domain.subscription.logs import Position
+from seawall.domain.subscription.records import progress, request, topics
+from seawall.observe import subscription as observe
+from tests.subscription import test_records_sink as stories
+from tests.support.mutants import Mutant, find_survivors
+
+Patch = pytest.MonkeyPatch
+
+
+def hold_of_the_position(patch: Patch) -> None:
+    """The hold follows the position, and not what is still needed."""
+    patch.setattr(Position, "keep_from", property(lambda self: self.applied))
+
+
+def hold_of_the_source(patch: Patch) -> None:
+    """What was sent counts as handed on."""
+    honest = progress.Reader.judge
+
+    def ahead(self: Any, row: Any, source: Any, target: Any) -> Any:
+        found = honest(self, row, source, target)
+        return Position(found.source_end, found.source_end) if isinstance(found, Position) else found
+
+    patch.setattr(progress.Reader, "judge", ahead)
+
+
+def any_progress(patch: Patch) -> None:
+    """Whoever signs it, and whatever it is about."""
+
+    def believing(_: Any, row: Any, found: Any) -> Any:
+        try:
+            read = progress.Progress.model_validate_json(found.value or b"")
+        except ValueError:
+            return None
+        return read.position, max(read.read_from, row.start)
+
+    patch.setattr(progress.Reader, "_read", believing)
+
+
+def any_target_topic(patch: Patch) -> None:
+    """A topic that was made again is the same."""
+    patch.setattr(progress, "find_lost", lambda *_: None)
+    patch.setattr(topics, "find_lost", lambda *_: None)
+
+
+def no_generation(patch: Patch) -> None:
+    """Who begins anew goes on from the progress that there was."""
+    patch.setattr(topics, "ANEW", frozenset())
+
+
+def not_granted(patch: Patch) -> None:
+    """Topics are made before anything is held."""
+    patch.setattr(topics, "wait_for_grant", lambda _: None)
+
+
+def names_never_again(patch: Patch) -> None:
+    """A table that is not known stops its topic, and nobody reads the names anew."""
+    honest = contract._stopped
+
+    def once(row: Any, stop: Any) -> Any:
+        is_unknown = stop is not None and stop.reason == contract.TABLE_UNKNOWN
+        return row if is_unknown else honest(row, stop)
+
+    patch.setattr(contract, "_stopped", once)
+
+
+def names_before_they_are_needed(patch: Patch) -> None:
+    """Names that were read before the log ended there."""
+    honest = WALSubscriptionController._tables
+
+    def old(self: Any, found: Case, cluster: Any, memory: Any, now: int) -> Any:
+        if memory.tables is None:
+            return honest(self, found, cluster, memory, now)
+        return memory.tables[2]
+
+    patch.setattr(WALSubscriptionController, "_tables", old)
+
+
+def names_of_any_database(patch: Patch) -> None:
+    patch.setattr(observe, "why_other_database", lambda *_: None)
+
+
+def everything(patch: Patch) -> None:
+    """Tables are in whatever is selected."""
+    honest = request.tables_of
+
+    def all_of(selection: Any, names: Any) -> Any:
+        return honest(selection.model_copy(update={"include": ("*",), "exclude": ()}), names)
+
+    patch.setattr(request, "tables_of", all_of)
+
+
+def rows_among_the_log(patch: Patch) -> None:
+    patch.setattr(topics, "_why_not", lambda *_: None)
+
+
+def one_partition_for_all(patch: Patch) -> None:
+    """Topics of a pool that has grown have none of their own."""
+    patch.setattr(topics, "_grow", lambda *_: None)
+
+
+def unguarded(patch: Patch) -> None:
+    """The topic of progress may lose what it has."""
+    patch.setattr(topics, "_guard", lambda *_: None)
+
+
+def same_run(patch: Patch) -> None:
+    """An edit of what is selected is the same run: an old driver is not fenced."""
+    patch.setattr(running, "_begin", lambda found, *_: found.stays(decide._standing(found)))
+
+
+MUTANTS: tuple[Mutant, ...] = (
+    (hold_of_the_position, stories.test_the_hold_stays_where_an_entry_began_that_is_not_whole),
+    (hold_of_the_source, stories.test_the_hold_stays_where_an_entry_began_that_is_not_whole),
+    (any_progress, stories.test_progress_of_others_moves_no_hold),
+    (any_target_topic, stories.test_without_a_job_it_is_found_too_that_the_target_lost_its_topics),
+    (no_generation, stories.test_resync_begins_what_has_a_gap_anew_in_another_generation),
+    (not_granted, stories.test_nothing_is_made_or_read_before_the_hold_is_granted),
+    (names_never_again, stories.test_a_table_that_is_not_selected_is_left_out_also_when_it_is_new_and_when_it_is_gone),
+    (names_before_they_are_needed, stories.test_a_table_that_is_made_later_is_in_from_its_first_row),
+    (names_of_any_database, stories.test_names_of_another_database_count_for_nothing),
+    (everything, stories.test_only_selected_tables_are_handed_on_and_an_edit_is_another_run),
+    (rows_among_the_log, stories.test_rows_may_go_to_the_kafka_of_the_log_but_not_among_its_topics),
+    (one_partition_for_all, stories.test_a_topic_of_the_pool_that_is_new_gets_a_partition_of_the_progress),
+    (unguarded, stories.test_a_configuration_that_would_lose_the_progress_is_set_back),
+    (same_run, stories.test_only_selected_tables_are_handed_on_and_an_edit_is_another_run),
+)
+
+
+@pytest.mark.timeout(600)
+def test_each_guard_of_rows_is_missed_by_a_story() -> None:
+    assert not find_survivors(MUTANTS)
