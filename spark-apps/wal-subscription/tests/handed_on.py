@@ -181,7 +181,8 @@ class Handed:
         """Whether the progress is where the source ends."""
         ends = {name: found.end for name, found in self.source.state.topics(self.sources).items()}
         places = self.places()
-        return all(name in places and places[name].position >= end for name, end in ends.items())
+        found = {name: place.position for name, place in places.items() if place.generation == self.generation}
+        return all(found.get(name, -1) >= end for name, end in ends.items())
 
     def places(self) -> dict[str, Progress]:
         """The newest progress of each topic, by the judge's own reading."""

@@ -85,7 +85,7 @@ def test_a_reader_has_the_rows_of_the_table_by_the_digest_of_equivalence(
     spark: SparkSession, handed: Handed, db: RefDbProcesses, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("wal_subscription.report.GATHER_SECONDS", 1.0)
-    monkeypatch.setitem(CERTAIN_SECONDS, Reason.IDENTITY_FENCE_BROKEN, 0.5)  # type: ignore[arg-type]
+    monkeypatch.setitem(CERTAIN_SECONDS, Reason.IDENTITY_FENCE_BROKEN, 0.5)
     db.sql(TABLE.format("t"))
     for loads in ((1.5, 2.0, -3.25), (7.0, 8.0)):
         insert(db, "t", *loads)

@@ -50,7 +50,7 @@ class SparkSnapshots:
 
     def _rows(self, jobs: Sequence[Job], sides: Sides) -> Iterator[DataFrame]:
         """PLACED of the files of regions that are selected, group by group of those with the same columns."""
-        request, folder = sides.request, jobs[0].base.folder
+        request, folder = sides.request, str(sides.request.snapshot_uri)
         encoders = {job.topic.name: Encoder(job.topic.name, request.sink, request.selection) for job in jobs}
         starts = {job.topic.name: job.from_file for job in jobs}
         for columns, files in _by_columns(jobs, sides).items():
