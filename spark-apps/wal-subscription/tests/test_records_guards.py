@@ -138,17 +138,5 @@ def test_no_guard_of_a_snapshot_can_be_taken_away(tell: Stories) -> None:
             rewritten(Copier, "_open", "None if self._base is None else self._base.cuts", "None"),
             tell.a_topic_begins_with_its_snapshot_and_goes_on_with_what_its_log_has_beyond,
         ),
-        (
-            rewritten(checks, "require_base", "entry_id + 1 < topic.start", "False", copier),
-            tell.a_snapshot_that_the_log_does_not_go_on_from_is_told,
-        ),
-        (
-            rewritten(checks, "require_base", "entry_id >= end", "False", copier),
-            tell.a_snapshot_that_the_log_does_not_go_on_from_is_told,
-        ),
-        (
-            rewritten(checks, "require_snapshot", "base.digest != place.digest", "False", copier),
-            tell.another_snapshot_than_that_which_was_begun_is_told,
-        ),
     )
     assert find_survivors(mutants) == []
