@@ -14,10 +14,10 @@ from snapshots import Snapshot
 from wal_logs import TableRow
 
 from wal_subscription.records import process
-from wal_subscription.records.encoding import Encoder
+from wal_subscription.records.encoding import Encoder, Placed
 from wal_subscription.records.jobs import Copied, Job, Sides
-from wal_subscription.records.snapshot import File
-from wal_subscription.records.snapshot_rows import END, Placed, encoded, placed
+from wal_subscription.records.snapshot import END, File
+from wal_subscription.records.snapshot_rows import encoded, placed
 
 BATCH = 3
 """Rows that are read at once."""

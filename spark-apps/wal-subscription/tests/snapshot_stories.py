@@ -59,6 +59,16 @@ class SnapshotStories(RecordBed):
         print(f"{died} deaths, {len(handed.committed())} rows once")  # noqa: T201 - the counts are the evidence
         assert died > 4
 
+    def a_place_in_a_file_is_gone_on_from(self) -> None:
+        """By whoever is given all rows again."""
+        handed, log = self._begun()
+        late, sides = self._late(handed), self._sides(handed)
+        rows = list(LocalSnapshots().rows(late, sides))
+        for most in (3, 5, len(rows)):
+            copied = process.hand_on(late, sides, iter(rows[:most]))
+            assert (copied.trouble, copied.stop) == (None, None)
+        assert self._values(handed.committed(), snapshot=True) == self._in_snapshot(log, CUTS)
+
     def who_is_late_with_a_snapshot_hands_on_nothing_twice(self) -> None:
         """It was told that all is to be handed on, and somebody has done so."""
         handed, log = self._begun()
@@ -68,6 +78,10 @@ class SnapshotStories(RecordBed):
             (copied,) = snapshots.hand_on([late], self._sides(handed))
             assert (copied.trouble, copied.stop) == (None, None)
         assert handed.run_all(handed.start()) == []
+        LocalSnapshots().hand_on([late], self._sides(handed))  # when the log is beyond it, too
+        log.entry(CPU)
+        handed.append(log)
+        process.copy(self._job(handed), self._sides(handed))  # in the same process
         self._require(handed, log)
 
     def a_row_that_is_missing_in_a_file_is_not_passed_over(self) -> None:

@@ -10,9 +10,11 @@ import pytest
 from record_logs import CPU
 
 from sparkjob.errors import Refused
+from wal_subscription.records.encoding import Encoder
 from wal_subscription.records.progress import parse_progress
 from wal_subscription.records.request import By, Output, Topic, is_of_records, parse_records_request
 from wal_subscription.records.selection import Selection
+from wal_subscription.records.snapshot import File
 
 CONTRACT = Path(__file__).parents[1] / "contract"
 
@@ -114,6 +116,16 @@ def test_progress_is_read_as_it_is_written_and_anything_else_is_none() -> None:
     assert parse_progress(progress.to_json().replace(b'{"digest"', b'{"Digest"')) is None
     for content in (None, b"", b"{", b"[]", b'{"version":2}', b'{"version":1}', b"\xff"):
         assert parse_progress(content) is None
+
+
+def test_a_row_of_a_snapshot_is_as_its_example() -> None:
+    found = example("row-of-snapshot.json")
+    value, request = found["value"], parse_records_request((CONTRACT / "records-request.json").read_bytes())
+    place = value["file"], value["topic"], 0, value["region"], value["offset"]
+    file = File(*place, tuple(value["values"]), ("ts", "host"), {"ts": value["types"]["ts"]}, value["sequence"])
+    encoder = Encoder(value["topic"], request.sink, request.selection)
+    row = encoder.row_of_file(file, value["row"], value["values"], value["types"] | {"ts": "INT64"})
+    assert [json.loads(part) for part in (row.key, row.value)] == [found["key"], value]
 
 
 SELECTIONS: list[tuple[Selection, bool | None]] = [

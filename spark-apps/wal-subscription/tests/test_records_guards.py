@@ -124,6 +124,10 @@ def test_no_guard_of_a_snapshot_can_be_taken_away(tell: Stories) -> None:
     mutants: tuple[Mutant, ...] = (
         (
             rewritten(Copier, "run_files", "(file, row) < self._at", "False"),
+            tell.a_place_in_a_file_is_gone_on_from,
+        ),
+        (
+            rewritten(Copier, "run_files", "progress.snapshot is None", "False"),
             tell.who_is_late_with_a_snapshot_hands_on_nothing_twice,
         ),
         (
@@ -132,7 +136,7 @@ def test_no_guard_of_a_snapshot_can_be_taken_away(tell: Stories) -> None:
         ),
         (
             rewritten(Copier, "_place_at", "*self._at", "0, 0"),
-            tell.a_driver_that_dies_at_any_call_of_a_snapshot_leaves_each_row_once,
+            tell.a_place_in_a_file_is_gone_on_from,
         ),
         (
             rewritten(Copier, "_open", "None if self._base is None else self._base.cuts", "None"),

@@ -20,15 +20,15 @@ from tests.support.mutants import Mutant, find_survivors
 from tests.support.source_mutants import rewritten
 from wal_subscription.records import checks, micro_batches
 from wal_subscription.records.decoder import Decoder
-from wal_subscription.records.encoding import Encoder
+from wal_subscription.records.encoding import Encoder, Placed
 from wal_subscription.records.jobs import Copied, Job
 from wal_subscription.records.micro_batches import MOST_FILES
 from wal_subscription.records.planner import Planner
 from wal_subscription.records.progress import FilePlace
 from wal_subscription.records.request import Output, RecordsRequest, Topic, parse_records_request
 from wal_subscription.records.selection import Selection
-from wal_subscription.records.snapshot import Base, File, read_snapshot
-from wal_subscription.records.snapshot_rows import END, PLACED, Placed, encoded, placed, type_of
+from wal_subscription.records.snapshot import END, Base, File, read_snapshot
+from wal_subscription.records.snapshot_rows import PLACED, encoded, placed, type_of
 from wal_subscription.stops import MustStop, Reason
 from walrecord.region import metadata_region, region_id
 

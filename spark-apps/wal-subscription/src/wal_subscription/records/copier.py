@@ -16,13 +16,12 @@ from sparkjob.wire.reader import Range, Reader
 from sparkjob.wire.records import Record, digest_of
 from wal_subscription.records.checks import require_base, require_ids, require_ours, require_snapshot, require_source
 from wal_subscription.records.decoder import Decoder, Poison, UnknownTable
-from wal_subscription.records.encoding import Encoder, Row
+from wal_subscription.records.encoding import Encoder, Placed, Row
 from wal_subscription.records.jobs import Job, Sides
 from wal_subscription.records.progress import FilePlace, Progress, begin
 from wal_subscription.records.request import Topic
 from wal_subscription.records.sink import Writer
 from wal_subscription.records.snapshot import Base
-from wal_subscription.records.snapshot_rows import Placed
 from wal_subscription.stops import MustStop, Reason, Stop, Trouble
 
 MOST_SECONDS = 10.0
@@ -95,6 +94,8 @@ class Copier:
         """
         progress = self.begun = self._open(job)
         require_source(job.topic, job.source_start, progress)
+        if progress.snapshot is None:
+            return  # somebody else is beyond it
         commit_at = time.monotonic() + COMMIT_SECONDS
         for file, row, record in rows:
             if (file, row) < self._at:

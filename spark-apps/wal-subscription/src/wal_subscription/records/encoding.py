@@ -35,6 +35,14 @@ class Row(NamedTuple):
     value: bytes
 
 
+class Placed(NamedTuple):
+    """A row and where it stands; without one, the end of a file."""
+
+    file: int
+    row: int
+    record: Row | None
+
+
 @dataclass(frozen=True, slots=True)
 class Encoder:
     """Rows of one topic."""

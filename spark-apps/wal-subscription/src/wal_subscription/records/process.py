@@ -10,10 +10,10 @@ from sparkjob.errors import Interrupted, Refused
 from sparkjob.wire.connection import Connection, sentence_of_error
 from sparkjob.wire.reader import RangeGone
 from wal_subscription.records.copier import Copier, NeedsSnapshot
+from wal_subscription.records.encoding import Placed
 from wal_subscription.records.jobs import Copied, Job, Sides
 from wal_subscription.records.request import Topic
 from wal_subscription.records.sink import Overtaken
-from wal_subscription.records.snapshot_rows import Placed
 from wal_subscription.source import connect
 from wal_subscription.stops import MustStop, Stop, Trouble
 

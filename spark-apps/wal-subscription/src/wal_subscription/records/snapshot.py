@@ -15,6 +15,8 @@ from itertools import count
 from sparkjob.snapshot import Cut, SnapshotRegion, parse_snapshot
 from walrecord.region import region_group
 
+END = 2**63 - 1
+"""The row at which a file ends."""
 _DIGITS = 16
 
 

@@ -18,8 +18,8 @@ from sparkjob.storage import Storage
 from wal_subscription.records import process
 from wal_subscription.records.encoding import Encoder
 from wal_subscription.records.jobs import Copied, Job, Sides
-from wal_subscription.records.snapshot import File
-from wal_subscription.records.snapshot_rows import END, PLACED, encoded, placed
+from wal_subscription.records.snapshot import END, File
+from wal_subscription.records.snapshot_rows import PLACED, encoded, placed
 
 _COPIED: Any = pa.schema([("copied", pa.binary())])
 _ORDER = ("topic", "file", "row")

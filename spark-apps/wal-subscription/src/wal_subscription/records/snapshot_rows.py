@@ -4,16 +4,14 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import pyarrow as pa
 
 from sparkjob.snapshot import of_file, value_of_file
-from wal_subscription.records.encoding import Encoder, Row, float_of
-from wal_subscription.records.snapshot import File
+from wal_subscription.records.encoding import Encoder, Placed, Row, float_of
+from wal_subscription.records.snapshot import END, File
 
-END = 2**63 - 1
-"""The row at which a file ends."""
 PLACED: Any = pa.schema(
     [
         ("topic", pa.string()),
@@ -31,14 +29,6 @@ _TYPES: Mapping[str, str] = {
     "decimal128(20, 0)": "UINT64",  # Spark has no type for it
 }
 """What the log calls those of Arrow, where it is not the same word."""
-
-
-class Placed(NamedTuple):
-    """A row and where it stands; without one, the end of a file."""
-
-    file: int
-    row: int
-    record: Row | None
 
 
 def encoded(
