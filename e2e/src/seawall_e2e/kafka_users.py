@@ -106,6 +106,24 @@ def forget(kafka: AdminClient, user: str) -> None:
         answer.result(TIMEOUT)
 
 
+def rights(kafka: AdminClient, user: str, prefix: str, operation: AclOperation) -> list[AclBinding]:
+    """What lets a user do this with topics of a prefix, as a broker knows it."""
+    found: list[AclBinding] = kafka.describe_acls(_of(user, prefix, operation)).result(TIMEOUT)
+    return found
+
+
+def forbid(kafka: AdminClient, user: str, prefix: str, operation: AclOperation) -> None:
+    """Takes it away; all else that the user may stays."""
+    for answer in kafka.delete_acls([_of(user, prefix, operation)]).values():
+        answer.result(TIMEOUT)
+
+
+def _of(user: str, prefix: str, operation: AclOperation) -> AclBindingFilter:
+    anything: Any = None
+    pattern, permission = ResourcePatternType.PREFIXED, AclPermissionType.ANY
+    return AclBindingFilter(ResourceType.TOPIC, prefix, pattern, f"User:{user}", anything, operation, permission)
+
+
 def delete_as(_: AdminClient, topic: str, offset: str, *who: str) -> str:
     """DeleteRecords before an offset."""
     before, client = TopicPartition(topic, 0, int(offset)), _client(*who)

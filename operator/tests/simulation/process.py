@@ -17,6 +17,7 @@ from seawall.reconciler import Outcome, Reconciler, Ticked
 from seawall.workqueue import WorkQueue
 from tests.fakes.kafka import FakeKafkaClusters
 from tests.fakes.meters import FakeMeters
+from tests.fakes.object_store import FakeObjectStores
 from tests.simulation.calls import Guarded, Tick
 from tests.simulation.clocks import ProcessClock
 from tests.support.mortal import Died
@@ -66,6 +67,7 @@ class Process:
             guard(day.datanodes),
             self.clock,
             self.clock,
+            FakeObjectStores(),
         )
         meters = FakeMeters()
         wiring = wire(

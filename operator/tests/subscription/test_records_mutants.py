@@ -6,12 +6,12 @@ from typing import Any
 
 import pytest
 
-from seawall.controllers.subscription import WALSubscriptionController
-from seawall.domain.subscription import contract, decide, running
+from seawall.domain.subscription import contract, running, standing
 from seawall.domain.subscription.case import Case
 from seawall.domain.subscription.logs import Position
-from seawall.domain.subscription.records import progress, request, topics
+from seawall.domain.subscription.records import begin, progress, request, topics
 from seawall.observe import subscription as observe
+from seawall.observe.subscription_parts import SubscriptionReader
 from tests.subscription import test_records_sink as stories
 from tests.support.mutants import Mutant, find_survivors
 
@@ -55,7 +55,7 @@ def any_target_topic(patch: Patch) -> None:
 
 def no_generation(patch: Patch) -> None:
     """Who begins anew goes on from the progress that there was."""
-    patch.setattr(topics, "ANEW", frozenset())
+    patch.setattr(begin, "ANEW", frozenset())
 
 
 def not_granted(patch: Patch) -> None:
@@ -76,14 +76,14 @@ def names_never_again(patch: Patch) -> None:
 
 def names_before_they_are_needed(patch: Patch) -> None:
     """Names that were read before the log ended there."""
-    honest = WALSubscriptionController._tables
+    honest = SubscriptionReader._tables
 
     def old(self: Any, found: Case, cluster: Any, memory: Any, now: int) -> Any:
         if memory.tables is None:
             return honest(self, found, cluster, memory, now)
         return memory.tables[2]
 
-    patch.setattr(WALSubscriptionController, "_tables", old)
+    patch.setattr(SubscriptionReader, "_tables", old)
 
 
 def names_of_any_database(patch: Patch) -> None:
@@ -116,7 +116,7 @@ def unguarded(patch: Patch) -> None:
 
 def same_run(patch: Patch) -> None:
     """An edit of what is selected is the same run: an old driver is not fenced."""
-    patch.setattr(running, "_begin", lambda found, *_: found.stays(decide._standing(found)))
+    patch.setattr(running, "_begin", lambda found, *_: found.stays(standing.standing(found)))
 
 
 MUTANTS: tuple[Mutant, ...] = (

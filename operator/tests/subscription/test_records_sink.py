@@ -8,7 +8,7 @@ import pytest
 
 from seawall.api.meta import ConditionType
 from seawall.api.v1alpha1.hold import WALHold
-from seawall.api.v1alpha1.subscription_status import StopReason, SubscriptionState
+from seawall.api.v1alpha1.subscription_status import HandedOn, StopReason, SubscriptionState
 from seawall.domain.conditions import find_condition
 from tests.worlds.purge_world import TOPICS
 from tests.worlds.records_world import ROWS, SPEC, RecordsWorld
@@ -60,6 +60,8 @@ def test_rows_are_handed_on_from_the_log_start_and_each_once() -> None:
     assert len(progress.replicas) == len(world.target.topics[ROWS].replicas) == 3
     assert find_condition(found.status.conditions, ConditionType.TARGET_SAFE) is None, "late writers are fenced"
     assert found.status.producer is None
+    found = world.live(lambda: world.subscription().status.handed_on == HandedOn(rows=120, dead_letters=0))
+    assert world.meters.subscriptions[DR] == (found.status, 2**20)
 
 
 def test_nothing_is_made_or_read_before_the_hold_is_granted() -> None:
@@ -234,6 +236,7 @@ def test_a_record_without_rows_stops_its_topic_until_there_are_dead_letters() ->
     world.live(world.is_even)
     assert world.target.topics["wal_dead"].partitions == 1
     assert world.rows_of("wal_1") == list(range(40)), "it goes on from where it was"
+    world.live(lambda: world.subscription().status.handed_on == HandedOn(rows=120, dead_letters=1))
 
 
 def test_resync_reads_anew_what_the_topic_of_rows_takes() -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from seawall.api.v1alpha1.kafka_access import ExternalKafka
-from seawall.api.v1alpha1.subscription import RecordsSink, TableSelection
+from seawall.api.v1alpha1.subscription import RecordsSink, TableSelection, TableSink
 from seawall.api.v1alpha1.subscription_status import (
     MirroredTopic,
     Producer,
@@ -15,6 +15,8 @@ from seawall.api.v1alpha1.subscription_status import (
     StopReason,
     TargetTopic,
 )
+from seawall.api.v1alpha1.subscription_targets import TableBucket
+from seawall.domain.spark_job.bucket import s3_of
 from seawall.domain.spark_job.request import Subject, kafka_of, paths_in
 from seawall.domain.subscription.contract import (
     SOURCE_FOLDER,
@@ -27,7 +29,8 @@ from seawall.domain.subscription.contract import (
     request_head,
     with_stops,
 )
-from seawall.domain.subscription.records import request as of_records
+from seawall.domain.subscription.records import request as of_rows
+from seawall.domain.subscription.records.chain import Commit, folder_of, object_name, parse
 from seawall.domain.subscription.records.progress import Progress
 
 CONTRACT = Path(__file__).parents[3] / "spark-apps" / "wal-subscription" / "contract"
@@ -78,14 +81,51 @@ def test_a_request_for_rows_is_written_as_its_example() -> None:
     include, exclude = wanted["tables"]["include"], wanted["tables"]["exclude"]
     names = {table["id"]: table["name"] for table in wanted["tables"]["known"]}
     names |= dict.fromkeys(wanted["tables"]["notSelected"], "private.other")
-    body = of_records.request_body(
-        head_of(wanted),
-        wanted["databaseVersion"],
-        of_records.sink_of(records["writer"], sink, topics),
-        of_records.tables_of(TableSelection(include=include, exclude=exclude), names),
-        rows,
+    head = {**head_of(wanted), **of_rows.records_of(records["writer"], sink, topics)}
+    tables = of_rows.tables_of(TableSelection(include=include, exclude=exclude), names)
+    assert of_rows.request_body(head, wanted["databaseVersion"], tables, rows) == wanted
+
+
+def test_a_request_for_tables_is_written_as_its_example() -> None:
+    wanted = example("table-request.json")
+    rows = [
+        MirroredTopic(
+            name=topic["name"],
+            source_id=topic["sourceTopicId"],
+            start=topic["from"],
+            generation=topic["generation"],
+            names_known_to=topic["namesKnownTo"],
+        )
+        for topic in wanted["topics"]
+    ]
+    table, s3 = wanted["table"], wanted["table"]["s3"]
+    most, letters = table["maxFileBytes"], table["deadLetters"]
+    sink = TableSink.model_validate({"target": "lake", "maxFileBytes": most, "deadLetters": letters})
+    place = {key: s3[key] for key in ("bucket", "prefix", "region", "endpoint")}
+    bucket = TableBucket.model_validate({**place, "credentialsSecretRef": {"name": "key"}})
+    body = {**s3_of(bucket, "/etc/seawall/s3", has_key=True), "pathStyle": s3["pathStyle"]}
+    names = {row["id"]: row["name"] for row in wanted["tables"]["known"]}
+    names |= dict.fromkeys(wanted["tables"]["notSelected"], "private.other")
+    include, exclude = wanted["tables"]["include"], wanted["tables"]["exclude"]
+    tables = of_rows.tables_of(TableSelection(include=include, exclude=exclude), names)
+    head = {**head_of(wanted), **of_rows.table_of(table["writer"], sink, body)}
+    found = of_rows.request_body(head, wanted["databaseVersion"], tables, rows)
+    assert {**found, "intervalMilliseconds": wanted["intervalMilliseconds"]} == wanted
+
+
+def test_a_commit_is_read_as_its_example() -> None:
+    wanted = example("commit.json")
+    row = MirroredTopic(
+        name=wanted["topic"], source_id=wanted["sourceTopicId"], start=0, generation=wanted["generation"]
     )
-    assert body == wanted
+    found = parse(json.dumps(wanted).encode(), wanted["writer"], row)
+    assert isinstance(found, Commit)
+    assert found.model_dump(by_alias=True).items() <= wanted.items()
+    text = (CONTRACT / "TABLE.md").read_text()
+    assert "`chains/<topic>/<sourceTopicId>/<generation>/log/<number, 20 digits>.json`" in text
+    folder = folder_of(wanted["writer"], row)
+    assert folder == f"{wanted['writer']}/chains/wal_0/{row.source_id}/{row.generation}/log"
+    assert object_name(217) == "00000000000000000217.json"
 
 
 def test_progress_is_read_as_its_example() -> None:
@@ -95,11 +135,10 @@ def test_progress_is_read_as_its_example() -> None:
 
 
 def head_of(wanted: dict[str, Any]) -> dict[str, object]:
-    return request_head(
-        Subject(**wanted["object"], attempt=wanted["run"]),
-        kafka(wanted["source"], SOURCE_FOLDER),
-        kafka(wanted["target"], TARGET_FOLDER, sasl={"credentialsSecretRef": {"name": "user"}}),
-    )
+    head = request_head(Subject(**wanted["object"], attempt=wanted["run"]), kafka(wanted["source"], SOURCE_FOLDER))
+    if "target" not in wanted:
+        return head
+    return {**head, "target": kafka(wanted["target"], TARGET_FOLDER, sasl={"credentialsSecretRef": {"name": "user"}})}
 
 
 def output(wanted: dict[str, Any]) -> TargetTopic:
@@ -129,7 +168,7 @@ def test_a_word_that_refuses_is_read_as_its_example() -> None:
 
 
 def test_every_reason_of_the_contract_is_known() -> None:
-    text = "".join((CONTRACT / name).read_text() for name in ("README.md", "RECORDS.md"))
+    text = "".join((CONTRACT / name).read_text() for name in ("README.md", "RECORDS.md", "TABLE.md"))
     rows = {line.split("|")[1].strip(" `") for line in text.splitlines() if line.startswith("| `")}
     assert rows & {*StopReason, TABLE_UNKNOWN} == {*StopReason, TABLE_UNKNOWN} - {StopReason.TARGET_NOT_EMPTY}
 

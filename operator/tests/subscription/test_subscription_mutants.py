@@ -8,15 +8,15 @@ from typing import Any
 
 import pytest
 
-from seawall.controllers import subscription
-from seawall.controllers.subscription import WALSubscriptionController
 from seawall.domain.kafka_log import LogOffsets, ProducerId, ProducerState
-from seawall.domain.subscription import case, decide, holding, logs, promotion, running, targets
+from seawall.domain.subscription import case, contract, decide, holding, logs, promotion, running, targets
 from seawall.domain.subscription.brokers import TargetReason
 from seawall.domain.subscription.case import Case
 from seawall.domain.subscription.contract import Summary
 from seawall.domain.subscription.logs import LogsNow, Position
+from seawall.observe import subscription_parts
 from seawall.observe.subscription import Wanted
+from seawall.observe.subscription_parts import SubscriptionReader
 from tests.subscription import test_promotion as promotions
 from tests.subscription import test_subscription as stories
 from tests.support.mutants import Mutant, find_survivors
@@ -88,7 +88,7 @@ def _rows_that_are_there(found: Case) -> Any:
 
 def never_lost(patch: Patch) -> None:
     """A hold that is over by its budget is placed anew, for ever."""
-    patch.setattr(WALSubscriptionController, "_is_over_budget", lambda *_: False)
+    patch.setattr(SubscriptionReader, "_is_over_budget", lambda *_: False)
 
 
 def any_target(patch: Patch) -> None:
@@ -107,7 +107,7 @@ def any_word(patch: Patch) -> None:
 
 def a_producer_for_each_run(patch: Patch) -> None:
     """Each run has an id of its own: two drivers would not be refused."""
-    honest = running.request_body
+    honest = contract.request_body
 
     def forgetful(head: Any, producer: Any, rows: Any) -> Any:
         return honest(head, producer.model_copy(update={"id": producer.id + head["run"]}), rows)
@@ -254,7 +254,7 @@ def any_copy(patch: Patch) -> None:
 
 def stopped_topics_count(patch: Patch) -> None:
     """What is kept for a topic that is stopped uses up the budget of all."""
-    patch.setattr(subscription, "bytes_kept", lambda _, found: found.status.lag_bytes or 0)
+    patch.setattr(subscription_parts, "bytes_kept", lambda _, found: found.status.lag_bytes or 0)
 
 
 def any_brokers(patch: Patch) -> None:

@@ -113,6 +113,8 @@ class RecordsWorld(SubscriptionWorld):
             "from": start,
             "position": position,
             "readFrom": min(position, self.open_from.get(topic["name"], position)),
+            "rows": sum(log == topic["sourceTopicId"] for log, _, _ in self.handed),
+            "deadLetters": int(self.unreadable.get(topic["name"], position) < position),
         }
         there = self.target.topics[sink["progress"]["topic"]]
         there.newest[topic["progressPartition"]] = topic["name"].encode(), json.dumps(progress).encode()

@@ -23,11 +23,14 @@ from seawall.controllers.subscription import WALSubscriptionController
 from seawall.domain.ledger.observation import read_shards
 from seawall.domain.ledger.shards import PoolId, shards_of
 from seawall.domain.spark_job.application import Ended
+from seawall.observe.chains import ChainObserver
 from seawall.observe.subscription import SubscriptionObserver
+from seawall.observe.subscription_parts import SubscriptionReader
 from seawall.ports import KafkaClusters
 from seawall.reconciler import Outcome, Reconciler
 from tests.fakes.kafka import FakeKafka, FakeKafkaClusters
 from tests.fakes.kafka_log import FakeLog
+from tests.fakes.object_store import FakeObjectStores
 from tests.worlds.purge_world import NAMESPACE, TOPICS, WAL, Calls, Guard
 from tests.worlds.verification_world import VerificationWorld
 
@@ -83,6 +86,7 @@ class SubscriptionWorld(VerificationWorld):
     pool_size: int = len(TOPICS)
     gone_with_holes: set[str] = field(default_factory=set)
     first_spec: dict[str, Any] = field(default_factory=lambda: dict(SPEC))
+    buckets: FakeObjectStores = field(default_factory=FakeObjectStores)
 
     def spec(self, **greptimedb: Any) -> dict[str, Any]:
         """The WALCluster says where its log may go."""
@@ -230,15 +234,10 @@ class SubscriptionWorld(VerificationWorld):
         calls = calls or Calls(self.check, CHANGES)
         kube = calls.guard(self.kube)
         clusters, observer = calls.guard(self.both_kafkas()), self.observer(calls)
-        controller = WALSubscriptionController(
-            kube,
-            calls.guard(self.spark),
-            SubscriptionObserver(kube, clusters, observer.clusters),
-            observer,
-            self.time,
-            self.time,
-            self.meters,
-        )
+        spark, kafkas = calls.guard(self.spark), SubscriptionObserver(kube, clusters, observer.clusters)
+        chains = ChainObserver(kube, calls.guard(self.buckets))
+        reader = SubscriptionReader(kube, spark, kafkas, chains, observer, self.time, self.time)
+        controller = WALSubscriptionController(kube, spark, kafkas, reader, self.time, self.meters)
         return Reconciler(controller, may_write=lambda: True)
 
     def both_kafkas(self) -> KafkaClusters:

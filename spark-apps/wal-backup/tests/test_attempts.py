@@ -23,9 +23,10 @@ from spark_marks import WITH_SPARK
 from stuck_objects import PATIENCE_SECONDS, StuckObject, ancestors
 
 from sparkjob.errors import Interrupted
+from sparkjob.s3 import S3
 from sparkjob.wire.reader import Range
 from wal_backup.layout import object_path
-from wal_backup.store import S3, Folder
+from wal_backup.store import Folder
 from wal_backup.task import write_object
 
 pytest_plugins = ("spark_beds", "backup_beds")

@@ -14,6 +14,7 @@ import pytest
 
 from sparkjob.errors import Refused
 from sparkjob.outcome import Outcome
+from sparkjob.s3 import S3
 from wal_backup.__main__ import main
 from wal_backup.check import find_unnamed
 from wal_backup.expiry import Expired, Problem
@@ -23,7 +24,7 @@ from wal_backup.request import Level, parse_backup, parse_chain, parse_check
 from wal_backup.restore.plan import Plan, find_stretch, plan_topic
 from wal_backup.restore.request import Before, Needs, parse_plan, parse_restore
 from wal_backup.restore.run import TopicEnd, about, answer_of, ranges_of
-from wal_backup.store import S3, Folder
+from wal_backup.store import Folder
 from wal_backup.summary import MOST_BYTES, summarize
 
 CONTRACT = Path(__file__).parents[1] / "contract"

@@ -11,7 +11,7 @@ from record_logs import CPU, NAMES, Expected, Record, Written
 
 from sparkjob.wire.records import Record as LogRecord
 from wal_subscription.records.decoder import Decoder, UnknownTable
-from wal_subscription.records.encoding import Encoder
+from wal_subscription.records.encoding import Encoder, Row
 from wal_subscription.records.progress import GivenUp
 from wal_subscription.records.request import By, Output, Sink
 from wal_subscription.records.selection import Selection
@@ -34,7 +34,7 @@ def decoder(
     *,
     known_to: int = 1 << 40,
     given_up: Iterable[GivenUp] = (),
-) -> Decoder:
+) -> Decoder[Row]:
     """Of a topic; all that is in a test's log is before its tables' names were read."""
     encoder = Encoder("wal_0", sink, selection)
     return Decoder(encoder, position, drops_repeats=True, names_known_to=known_to, given_up=given_up)
@@ -45,7 +45,7 @@ def log_of(records: Sequence[Record], time: int = 1_000) -> list[LogRecord]:
     return [LogRecord(offset, time, 1, key, value, None) for offset, (key, value) in enumerate(records)]
 
 
-def rows_in(found: Decoder, records: Sequence[LogRecord]) -> list[Expected]:
+def rows_in(found: Decoder[Row], records: Sequence[LogRecord]) -> list[Expected]:
     """What it gives."""
     rows = [json.loads(row.value) for record in records for row in found.rows(record)]
     return [
@@ -54,7 +54,7 @@ def rows_in(found: Decoder, records: Sequence[LogRecord]) -> list[Expected]:
     ]
 
 
-def known_in(found: Decoder, records: Sequence[LogRecord]) -> tuple[list[Expected], tuple[int, int] | None]:
+def known_in(found: Decoder[Row], records: Sequence[LogRecord]) -> tuple[list[Expected], tuple[int, int] | None]:
     """The rows until a table is not known, and which record that is."""
     rows = list[Expected]()
     try:

@@ -6,14 +6,14 @@ import os
 import random
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import pytest
 from confluent_kafka import Producer
-from handed_on import Handed, run_here
+from handed_on import run_here
 from mirror_writers import CONDITION, NO_CONDITION, count
 from record_logs import CPU, MEM, NET, Written
 
@@ -79,9 +79,9 @@ def _pause() -> None:
 class Database:
     """Writes entries of three tables to a topic all the time, some of them in parts between those of others."""
 
-    def __init__(self, handed: Handed) -> None:
+    def __init__(self, topic: str, options: Mapping[str, str]) -> None:
         self.log = Written()
-        self._topic, self._options = handed.sources[0], handed.source.options
+        self._topic, self._options = topic, options
         self._seed = random.Random(11)  # noqa: S311 - a fixed log
 
     @contextmanager

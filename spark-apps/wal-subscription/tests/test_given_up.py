@@ -17,6 +17,7 @@ from tests.support.mutants import Mutant, find_survivors
 from tests.support.source_mutants import rewritten
 from wal_subscription.records import decoder as decoders
 from wal_subscription.records.decoder import OPEN_MILLISECONDS, Decoder, Poison
+from wal_subscription.records.encoding import Row
 from wal_subscription.records.progress import GivenUp
 from walrecord.region import region_id
 
@@ -99,7 +100,7 @@ class Reading:
     records: list[LogRecord]
     rows: list[tuple[int, Expected]] = field(default_factory=list)
     told: list[tuple[int | None, int]] = field(default_factory=list)
-    now: Decoder = field(default_factory=decoder)
+    now: Decoder[Row] = field(default_factory=decoder)
     read_from: int = 0
 
     def read(self, start: int, end: int, *, anew: bool) -> None:

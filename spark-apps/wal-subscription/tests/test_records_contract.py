@@ -12,9 +12,11 @@ from record_logs import CPU
 from sparkjob.errors import Refused
 from wal_subscription.records.encoding import Encoder
 from wal_subscription.records.progress import parse_progress
-from wal_subscription.records.request import By, Output, Topic, is_of_records, parse_records_request
+from wal_subscription.records.request import By, Output, RecordsRequest, Topic, parse_records_request
 from wal_subscription.records.selection import Selection
 from wal_subscription.records.snapshot import File
+from wal_subscription.request import Request
+from wal_subscription.requests import parse_any
 
 CONTRACT = Path(__file__).parents[1] / "contract"
 
@@ -36,8 +38,8 @@ def changed(path: str, value: Any) -> bytes:
 
 def test_a_request_is_read() -> None:
     content = (CONTRACT / "records-request.json").read_bytes()
-    assert is_of_records(content)
-    request = parse_records_request(content)
+    request = parse_any(content)
+    assert isinstance(request, RecordsRequest)
     assert (request.whom, request.run, request.milliseconds, request.drops_repeats) == ("db/changes", 3, 500, True)
     assert request.topics[0] == Topic("wal_0", "vPeOCWypqUOSepEvx0cbog", 12, 0, 1, 4800)
     assert request.sink.by is By.TOPIC
@@ -45,7 +47,7 @@ def test_a_request_is_read() -> None:
     assert request.sink.transactional_id("wal_0") == "seawall.db.changes.0d3f8c1e.wal_0"
     assert [request.selection.has(table) for table in (1024, 1025, 1026, 1027)] == [True, False, False, None]
     assert request.snapshot_uri == "file:///snapshot/2026-11-25"
-    assert not is_of_records((CONTRACT / "request.json").read_bytes())
+    assert isinstance(parse_any((CONTRACT / "request.json").read_bytes()), Request)
 
 
 @pytest.mark.parametrize(
@@ -105,8 +107,8 @@ def test_a_topic_does_not_get_what_is_read_from_it() -> None:
 
 
 def test_a_sink_that_this_program_does_not_have_is_refused() -> None:
-    with pytest.raises(Refused, match=r"request\.sink is Table, and not Records; without it the log is mirrored"):
-        is_of_records(changed("sink", "Table"))
+    with pytest.raises(Refused, match=r"sink is Cloud, and neither Records nor Table; without it the log is mirrored"):
+        parse_any(changed("sink", "Cloud"))
 
 
 def test_progress_is_read_as_it_is_written_and_anything_else_is_none() -> None:

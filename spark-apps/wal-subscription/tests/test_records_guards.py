@@ -92,7 +92,7 @@ def test_no_guard_can_be_taken_away(tell: Stories) -> None:
             tell.an_entry_that_was_given_up_is_one_dead_letter,
         ),
         (
-            rewritten(Copier, "_require_same", "digest_of([record]) != found.last", "False"),
+            rewritten(checks, "require_same", "digest_of([record]) != found.last", "False", copier),
             tell.a_source_that_has_another_record_now_is_told,
         ),
         (

@@ -85,7 +85,7 @@ def test_drivers_that_are_killed_and_two_at_once_hand_on_each_row_once(
     handed.make()
     request = tmp_path / "request.json"
     request.write_text(json.dumps(handed.request()))
-    database, position, kills = Database(handed), -1, 0
+    database, position, kills = Database(handed.sources[0], handed.source.options), -1, 0
 
     def is_ahead() -> bool:
         return any(place.position > position for place in handed.places().values())

@@ -44,7 +44,7 @@ def harmed(
     """Two drivers that are harmed until that much was done, and then end their work; what was written, and counted."""
     path, seed, rounds = folder / "request.json", random.Random(7), 0  # noqa: S311 - a fixed row of faults
     path.write_text(json.dumps(handed.request()))
-    database, writers = Database(handed), Writers(path, how, target=hand_on)
+    database, writers = Database(handed.sources[0], handed.source.options), Writers(path, how, target=hand_on)
     try:
         with database.writes():
             while any(writers.total().get(what, 0) < number for what, number in least.items()):

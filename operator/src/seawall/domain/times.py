@@ -153,6 +153,8 @@ SUBSCRIPTION_MEASURES = timedelta(seconds=30)
 """How often numbers are written while nothing else changes: a status may have 1,000 topics."""
 SUBSCRIPTION_CONFIGS_MS = 60_000
 """How often the configs of the target's topics are looked at; a broker takes a second for 1,000 of them."""
+SUBSCRIPTION_CHAINS_MS = 30_000
+"""How often a bucket is read: as often as topics commit, by default."""
 SUBSCRIPTION_NAMES_MS = 60_000
 """How often the names of tables are read: the metadata store may have 100,000 of them."""
 SUBSCRIPTION_TRIES_AGAIN = timedelta(minutes=5)

@@ -23,11 +23,13 @@ from seawall.controllers.schedule import VerificationScheduleController
 from seawall.controllers.subscription import WALSubscriptionController
 from seawall.controllers.topic_deletion import TopicDeletion
 from seawall.controllers.verification import WALVerificationController
+from seawall.observe.chains import ChainObserver
 from seawall.observe.datanodes import DatanodeObserver
 from seawall.observe.ledger import LedgerObserver
 from seawall.observe.opened_cluster import ClusterOpener
 from seawall.observe.partitions import PartitionObserver
 from seawall.observe.subscription import SubscriptionObserver
+from seawall.observe.subscription_parts import SubscriptionReader
 from seawall.ports import (
     BackupMeter,
     BackupPolicyMeter,
@@ -40,6 +42,7 @@ from seawall.ports import (
     KafkaClusters,
     Kube,
     LedgerMeter,
+    ObjectStores,
     PolicyMeter,
     ReassignmentMeter,
     RestartMeter,
@@ -87,6 +90,7 @@ class Outside:
     datanodes: Datanodes
     clock: Clock
     stopwatch: Stopwatch
+    object_stores: ObjectStores
     strimzi: Strimzi | None = None
 
 
@@ -125,6 +129,8 @@ def wire(
     partitions = PartitionObserver(kube, clusters, strimzi)
     replication = ReplicationController(kube, partitions, clock, meters.reassignments)
     observer = DatanodeObserver(kube, outside.datanodes, opener.data_planes, ledgers, partitions, clock)
+    kafkas, buckets = SubscriptionObserver(kube, clusters, opener), ChainObserver(kube, outside.object_stores)
+    reader_of_subscriptions = SubscriptionReader(kube, applications, kafkas, buckets, ledgers, clock, stopwatch)
     beside: tuple[Controller[Any, Any, Any, Any], ...] = (
         watch_of_ledgers,
         VerificationScheduleController(kube, clock, wal),
@@ -145,14 +151,6 @@ def wire(
         WALRestoreController(
             kube, applications, clusters, outside.datanodes, ledgers, clock, stopwatch, strimzi=strimzi
         ),
-        WALSubscriptionController(
-            kube,
-            applications,
-            SubscriptionObserver(kube, clusters, opener),
-            ledgers,
-            clock,
-            stopwatch,
-            meters.subscriptions,
-        ),
+        WALSubscriptionController(kube, applications, kafkas, reader_of_subscriptions, clock, meters.subscriptions),
     )
     return Wiring(controllers, tuple(each.kind for each in beside), ledgers, watch_of_ledgers, replication)

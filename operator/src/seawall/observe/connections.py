@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from typing import Protocol
 
 from seawall.api.meta import InvalidSpec, Key
 from seawall.api.v1alpha1.cluster import WALCluster
 from seawall.api.v1alpha1.data_plane import FrontendAuth, GreptimeTLS
 from seawall.api.v1alpha1.kafka_access import ExternalKafka, KafkaSASL
 from seawall.api.v1alpha1.metadata_store import SQLTLS, Etcd, EtcdAuth, EtcdTLS, MetadataStore, SQLStore
+from seawall.api.v1alpha1.object_storage import AccessKeySecretRef
 from seawall.api.v1alpha1.secret_refs import ClientCertSecretRef, CredentialsSecretRef, SecretKeyRef
 from seawall.domain.dataplane.connection import (
     SYSTEM_TRUST,
@@ -28,6 +30,7 @@ from seawall.domain.dataplane.wal_settings import WALSettings
 from seawall.domain.errors import Forbidden, OutsideUnavailable, Refused
 from seawall.domain.kafka import KafkaConnection, NoKafka, Unreachable
 from seawall.domain.ledger import mode
+from seawall.domain.object_store import NoStore, S3Connection
 from seawall.ports import Kube
 
 ReadSecret = Callable[[str], Mapping[str, bytes] | None]
@@ -70,6 +73,14 @@ class SecretTexts:
             return self.credentials(sasl.credentials_secret_ref if sasl else None)
         ref = sasl.credentials_secret_ref
         return sasl.username, self._text(ref.name, ref.password_key)
+
+    def access_key(self, ref: AccessKeySecretRef | None) -> tuple[str, str] | tuple[None, None]:
+        """Id and secret of an access key of S3."""
+        if ref is None:
+            return None, None
+        texts = (self._text(ref.name, key) for key in (ref.access_key_id_key, ref.secret_access_key_key))
+        key_id, secret = (text.rstrip("\r\n") for text in texts)  # as jobs read their files of it
+        return key_id, secret
 
     def _text(self, secret: str, key: str) -> str:
         try:
@@ -132,6 +143,55 @@ def resolve_kafka(kafka: ExternalKafka, read_secret: ReadSecret) -> KafkaConnect
         username=username,
         password=password,
     )
+
+
+class S3Place(Protocol):
+    """A bucket, as several kinds of the API declare it."""
+
+    @property
+    def bucket(self) -> str:
+        """Its name."""
+        ...
+
+    @property
+    def prefix(self) -> str:
+        """Folder in it; empty: none."""
+        ...
+
+    @property
+    def region(self) -> str:
+        """Its region."""
+        ...
+
+    @property
+    def endpoint(self) -> str | None:
+        """Address of the server; None: that of the region."""
+        ...
+
+    @property
+    def ca_secret_ref(self) -> SecretKeyRef | None:
+        """CA certificates that sign the server's."""
+        ...
+
+    @property
+    def credentials_secret_ref(self) -> AccessKeySecretRef | None:
+        """The access key; None: the pod's identity."""
+        ...
+
+
+def resolve_s3(place: S3Place, read_secret: ReadSecret) -> S3Connection | NoStore:
+    """The connection to a bucket, or what is wrong with a Secret.
+
+    Raises:
+        OutsideUnavailable: as `read_secret`.
+    """
+    texts = SecretTexts(read_secret)
+    try:
+        ca = texts.ca(place.ca_secret_ref)
+        key_id, secret = texts.access_key(place.credentials_secret_ref)
+    except SecretProblem as problem:
+        return NoStore(str(problem))
+    return S3Connection(place.bucket, place.prefix, place.region, place.endpoint, ca, key_id, secret)
 
 
 def resolve_data_plane(greptimedb: Database, read_secret: ReadSecret) -> DataPlaneConnection | NoDataPlane:

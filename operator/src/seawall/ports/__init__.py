@@ -22,6 +22,7 @@ from seawall.ports.meters import (
     TopicMeter,
     VerificationMeter,
 )
+from seawall.ports.object_store import ObjectStore, ObjectStores
 from seawall.ports.strimzi import Strimzi
 
 __all__ = [
@@ -43,6 +44,8 @@ __all__ = [
     "Ledgers",
     "MaintenanceSwitch",
     "MetadataStore",
+    "ObjectStore",
+    "ObjectStores",
     "PartitionReassigner",
     "PolicyMeter",
     "ReassignmentMeter",

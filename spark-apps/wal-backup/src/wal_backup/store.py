@@ -14,6 +14,7 @@ from pyarrow import fs
 
 from sparkjob.errors import Interrupted, Refused
 from sparkjob.fields import Fields
+from sparkjob.s3 import S3, parse_s3
 
 _SECONDS = 30
 _ATTEMPTS = 3
@@ -29,19 +30,6 @@ _REFUSALS = (
     "AccessDenied",
     "Access Denied",
 )
-
-
-@dataclass(frozen=True, slots=True, repr=False)
-class S3:
-    """A bucket; without keys the pod's own identity counts. It has no repr: keys belong into no log."""
-
-    bucket: str
-    prefix: str
-    region: str
-    endpoint: str | None = None
-    ca_file: str | None = None
-    access_key_id: str | None = None
-    secret_access_key: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -208,17 +196,7 @@ def parse_place(fields: Fields) -> Place:
     if folder is not None:
         return Folder(folder.text("path"))
     assert bucket is not None  # noqa: S101 - one of both is there
-    keys = [bucket.text_or_none(name) for name in ("accessKeyIdFile", "secretAccessKeyFile")]
-    if (keys[0] is None) != (keys[1] is None):
-        raise Refused(f"{bucket.where} must have both accessKeyIdFile and secretAccessKeyFile, or none of them")
-    return S3(
-        bucket.text("bucket"),
-        bucket.text_or_none("prefix") or "",
-        bucket.text("region"),
-        bucket.text_or_none("endpoint"),
-        bucket.text_or_none("caFile"),
-        *(None if path is None else _read(path) for path in keys),
-    )
+    return parse_s3(bucket)
 
 
 def _open_bucket(place: S3) -> fs.S3FileSystem:
@@ -232,13 +210,7 @@ def _open_bucket(place: S3) -> fs.S3FileSystem:
         region=place.region,
         connect_timeout=_SECONDS,
         request_timeout=_SECONDS,
+        force_virtual_addressing=not place.is_path_style,
         retry_strategy=fs.AwsStandardS3RetryStrategy(max_attempts=_ATTEMPTS),
         **options,
     )
-
-
-def _read(path: str) -> str:
-    try:
-        return Path(path).read_text(encoding="utf-8").rstrip("\r\n")
-    except OSError as error:
-        raise Refused(f"{path}, which the request names for the store, cannot be read: {error.strerror}") from None

@@ -12,8 +12,7 @@ from sparkjob.command_line import begin_logging, request_parser, write_summary
 from sparkjob.errors import Interrupted, Refused
 from sparkjob.request_file import check_digest, digest_of, read_bytes
 from sparkjob.session import open_session, sentence_of
-from wal_subscription.records.request import is_of_records, parse_records_request
-from wal_subscription.request import parse_request
+from wal_subscription.requests import parse_any
 from wal_subscription.stops import Stop
 from wal_subscription.stream import stream
 from wal_subscription.summary import Outcome, summarize
@@ -52,7 +51,7 @@ def main(arguments: Sequence[str] | None = None, spark: SparkSession | None = No
 
 
 def _stream(content: bytes, given: SparkSession | None) -> Sequence[Stop]:
-    request = parse_records_request(content) if is_of_records(content) else parse_request(content)
+    request = parse_any(content)
     spark = given or open_session(f"wal-subscription {request.whom}")
     try:
         return stream(spark, request)

@@ -20,13 +20,17 @@ LOG = logging.getLogger(__name__)
 SOURCE_RIGHTS = {AclOperation.DESCRIBE: "Describe", AclOperation.READ: "Read"}
 
 
-class BothSides(Protocol):
-    """How both Kafkas are reached, in the words of librdkafka; and what else jobs are told."""
+class SourceSide(Protocol):
+    """How the source is reached, in the words of librdkafka; and what else jobs are told."""
 
     @property
     def source(self) -> Mapping[str, str]:
         """What is read."""
         ...
+
+
+class BothSides(SourceSide, Protocol):
+    """The same where the target is a Kafka, too."""
 
     @property
     def target(self) -> Mapping[str, str]:
@@ -34,14 +38,15 @@ class BothSides(Protocol):
         ...
 
 
-SidesT = TypeVar("SidesT", bound=BothSides)
+SidesT = TypeVar("SidesT", bound=SourceSide)
+BothSidesT = TypeVar("BothSidesT", bound=BothSides)
 
 Run = Callable[[Sequence[JobT], SidesT, Callable[[str], bool]], list[RanT]]
 """Runs jobs somewhere; the last argument says which topics have been in trouble."""
 
 
-class Batches(ABC, Generic[JobT, SidesT, RanT]):
-    """One run of a subscription."""
+class SourceBatches(ABC, Generic[JobT, SidesT, RanT]):
+    """One run of a subscription, whatever its target is."""
 
     def __init__(
         self,
@@ -51,7 +56,7 @@ class Batches(ABC, Generic[JobT, SidesT, RanT]):
     ) -> None:
         self._planner, self._run, self._clock = planner, run, clock
         self._sides = self._read_sides()
-        self._source, self._target = KafkaState(self._sides.source), KafkaState(self._sides.target)
+        self._connect()
         self._stops, self._report = Stops(clock), Report(clock)
 
     @property
@@ -70,7 +75,7 @@ class Batches(ABC, Generic[JobT, SidesT, RanT]):
 
         Raises:
             Refused: another Kafka answers, a topic has not the partitions that it must have, or a right is missing.
-            Interrupted: a Kafka does not answer.
+            Interrupted: one of both sides does not answer.
         """
 
     def once(self) -> None:
@@ -110,6 +115,17 @@ class Batches(ABC, Generic[JobT, SidesT, RanT]):
         """Passwords and certificates may have been rotated."""
         sides = self._read_sides()
         if sides != self._sides:
-            LOG.info("The files of Kafka's connection have changed")
+            LOG.info("The files of a connection have changed")
             self._sides = sides
-            self._source, self._target = KafkaState(sides.source), KafkaState(sides.target)
+            self._connect()
+
+    def _connect(self) -> None:
+        self._source = KafkaState(self._sides.source)
+
+
+class Batches(SourceBatches[JobT, BothSidesT, RanT]):
+    """One run of a subscription whose target is a Kafka."""
+
+    def _connect(self) -> None:
+        super()._connect()
+        self._target = KafkaState(self._sides.target)

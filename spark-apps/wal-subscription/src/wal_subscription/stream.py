@@ -15,15 +15,18 @@ from typing import Any, Protocol, TypeVar
 from pyspark.sql import DataFrame, SparkSession
 
 from wal_subscription import copier
-from wal_subscription.batches import Batches
+from wal_subscription.batches import SourceBatches
 from wal_subscription.micro_batches import MicroBatches
 from wal_subscription.plan import Named
-from wal_subscription.records import process
+from wal_subscription.records import process as records_process
 from wal_subscription.records.micro_batches import RecordsBatches
 from wal_subscription.records.request import RecordsRequest
 from wal_subscription.records.snapshot_job import SparkSnapshots
 from wal_subscription.request import Request
 from wal_subscription.stops import Stop
+from wal_subscription.table import process as table_process
+from wal_subscription.table.micro_batches import TableBatches
+from wal_subscription.table.request import TableRequest
 
 LOG = logging.getLogger(__name__)
 _WAIT_SECONDS = 0.2
@@ -55,21 +58,23 @@ SidesT = TypeVar("SidesT")
 CopiedT = TypeVar("CopiedT")
 
 
-def stream(spark: SparkSession, request: Request | RecordsRequest) -> Sequence[Stop]:
+def stream(spark: SparkSession, request: Request | RecordsRequest | TableRequest) -> Sequence[Stop]:
     """Streams until a topic must not go on, and returns those that must not.
 
     Raises:
         Refused: the request cannot be worked on.
-        Interrupted: a Kafka did not answer at the start.
+        Interrupted: a Kafka, or the store, did not answer at the start.
     """
-    micro: Batches[Any, Any, Any]
-    if isinstance(request, RecordsRequest):
-        micro, does = (
-            RecordsBatches(request, on_executors(spark, process.copy), snapshots=SparkSnapshots(spark)),
-            "hands on the rows of",
-        )
-    else:
-        micro, does = MicroBatches(request, on_executors(spark, copier.copy)), "mirrors"
+    micro: SourceBatches[Any, Any, Any]
+    match request:
+        case RecordsRequest():
+            snapshots = SparkSnapshots(spark)
+            micro = RecordsBatches(request, on_executors(spark, records_process.copy), snapshots=snapshots)
+            does = "hands on the rows of"
+        case TableRequest():
+            micro, does = TableBatches(request, on_executors(spark, table_process.copy)), "writes the rows of"
+        case Request():
+            micro, does = MicroBatches(request, on_executors(spark, copier.copy)), "mirrors"
     micro.require_sides()
     LOG.info("Run %d of %s %s %d topics", request.run, request.whom, does, len(request.topics))
     scratch = tempfile.mkdtemp(prefix="seawall-checkpoint-")

@@ -9,52 +9,22 @@ from typing import Annotated, ClassVar
 from pydantic import Field
 
 from seawall.api.duration import Duration, duration_rule
-from seawall.api.meta import APIModel, DataKey, Name, Rule
+from seawall.api.meta import APIModel, Name, Rule
+from seawall.api.v1alpha1.object_storage import AccessKeySecretRef, S3Bucket
 from seawall.api.v1alpha1.purge_template import TopicGlob, matches_any
 from seawall.api.v1alpha1.secret_refs import (
     ClientCertSecretRef,
     CredentialsSecretRef,
-    SecretKeyRef,
     Username,
     username_rule,
 )
 from seawall.api.v1alpha1.spark_spec import SparkOverrides, SparkSpec
 from seawall.api.v1alpha1.verification_template import MAX_TOPICS
 
-Bucket = Annotated[str, Field(min_length=3, max_length=63, pattern=r"^[a-z0-9][a-z0-9.-]*[a-z0-9]$")]
-"""As S3 names buckets."""
-Prefix = Annotated[str, Field(max_length=512, pattern=r"^([a-zA-Z0-9._=-]+(/[a-zA-Z0-9._=-]+)*)?$")]
-"""Folders without a slash at either end."""
-Region = Annotated[str, Field(min_length=1, max_length=64, pattern=r"^[a-zA-Z0-9-]+$")]
-HttpEndpoint = Annotated[str, Field(max_length=512, pattern=r"^https?://[^\s/]+$")]
 
-
-class AccessKeySecretRef(APIModel):
-    """An access key of S3 in a Secret in the same namespace."""
-
-    name: Name
-    """Name of the Secret."""
-    access_key_id_key: DataKey = "accessKeyId"
-    """Key of the access key's id."""
-    secret_access_key_key: DataKey = "secretAccessKey"  # noqa: S105 - the name of a key, no password
-    """Key of the secret access key."""
-
-
-class S3Storage(APIModel):
+class S3Storage(S3Bucket):
     """A bucket of S3, or of a server that speaks S3."""
 
-    bucket: Bucket
-    """Name of the bucket."""
-    prefix: Prefix = ""
-    """Folder in it, below which everything is; absent: the bucket itself."""
-    region: Region = "us-east-1"
-    """Region of the bucket."""
-    endpoint: HttpEndpoint | None = None
-    """Address of the server, as `https://s3.example`; absent: that of the region. With one, buckets are paths."""
-    ca_secret_ref: SecretKeyRef | None = None
-    """CA certificates (PEM) that sign the server's certificate; absent: the image's own."""
-    credentials_secret_ref: AccessKeySecretRef | None = None
-    """The access key, which only pods of the job mount; absent: the identity of the pod."""
     expiry_credentials_secret_ref: AccessKeySecretRef | None = None
     """The access key that may delete, for `retention` of a WALBackupPolicy: only drivers that delete mount it.
     Absent: whoever writes deletes, too. While the Secret is missing nothing is deleted, and backups go on."""
@@ -80,8 +50,7 @@ class BackupStorage(APIModel):
         """The place in one word: what a person types to find it, and what an incremental backup compares."""
         if self.s3 is None:
             return f"claim:{self.persistent_volume_claim}"
-        server = "s3:/" if self.s3.endpoint is None else self.s3.endpoint
-        return "/".join(part for part in (server, self.s3.bucket, self.s3.prefix) if part)
+        return self.s3.describe()
 
 
 class BackupLevel(StrEnum):

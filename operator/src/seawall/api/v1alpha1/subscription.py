@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from datetime import timedelta
 from enum import StrEnum
 from typing import Annotated, ClassVar
 
@@ -10,7 +11,7 @@ from pydantic import Field, StrictBool
 
 from seawall.api.duration import Duration, duration_rule
 from seawall.api.meta import APIModel, Kind, PrinterColumn, Rule
-from seawall.api.quantity import MAX_LARGE, LargeBytes, bytes_rule
+from seawall.api.quantity import MAX_LARGE, MI, Bytes, LargeBytes, bytes_rule
 from seawall.api.resource import Resource
 from seawall.api.v1alpha1.purge_template import ClusterRef, TopicGlob, matches_any
 from seawall.api.v1alpha1.spark_spec import SparkOverrides
@@ -82,6 +83,29 @@ class RecordsSink(TargetTopics):
     """The topic that gets records of the log which give no rows. Absent: the topic of the log stops there."""
 
 
+class TableSink(APIModel):
+    """A bucket that gets the rows of selected tables as Parquet, each of them once for readers of its commits."""
+
+    RULES: ClassVar[tuple[Rule, ...]] = (
+        duration_rule("commitInterval"),
+        Rule(
+            "!has(self.commitInterval) || duration(self.commitInterval) <= duration('1h')",
+            "commitInterval must be at most an hour: so long the source keeps what is not committed",
+            lambda sink: sink.commit_interval <= timedelta(hours=1),
+        ),
+        bytes_rule("maxFileBytes"),
+    )
+
+    target: TargetName
+    """Which bucket: a name in `spec.subscription.buckets` of the WALCluster. Immutable."""
+    commit_interval: Annotated[Duration, Field(json_schema_extra={"default": "30s"})] = timedelta(seconds=30)
+    """Between two commits of a topic: so long rows are not there yet."""
+    max_file_bytes: Annotated[Bytes, Field(json_schema_extra={"default": "128Mi"})] = 128 * MI
+    """When the files of a commit have so many bytes together, it is made at once."""
+    dead_letters: StrictBool = False
+    """Whether a record of the log that gives no rows is kept as an object; else the topic of the log stops there."""
+
+
 class TableSelection(APIModel):
     """Whose rows are handed on."""
 
@@ -105,9 +129,9 @@ class Sink(APIModel):
 
     RULES: ClassVar[tuple[Rule, ...]] = (
         Rule(
-            "has(self.mirror) != has(self.records)",
-            "set exactly one of mirror and records",
-            lambda sink: (sink.mirror is None) != (sink.records is None),
+            "[has(self.mirror), has(self.records), has(self.table)].filter(is_set, is_set).size() == 1",
+            "set exactly one of mirror, records and table",
+            lambda sink: [sink.mirror, sink.records, sink.table].count(None) == 2,  # noqa: PLR2004 - all but one
         ),
     )
 
@@ -115,19 +139,19 @@ class Sink(APIModel):
     """A second Kafka cluster: the log itself, at the same offsets."""
     records: RecordsSink | None = None
     """A topic of rows."""
+    table: TableSink | None = None
+    """A bucket of rows."""
 
     @property
-    def topics(self) -> TargetTopics:
-        """What is made in the target."""
-        found: TargetTopics | None = self.mirror or self.records
-        if found is None:
-            raise ValueError("no sink")
-        return found
+    def topics(self) -> TargetTopics | None:
+        """What is made in a Kafka cluster; None: it goes to a bucket."""
+        return self.mirror or self.records
 
     @property
     def target(self) -> str:
-        """Which Kafka cluster it goes to."""
-        return self.topics.target
+        """What it goes to is called."""
+        found = self.topics or self.table
+        return "" if found is None else found.target
 
 
 class LagBudget(APIModel):
@@ -162,7 +186,7 @@ class WALSubscriptionSpec(APIModel):
     RULES: ClassVar[tuple[Rule, ...]] = (
         Rule("self.clusterRef == oldSelf.clusterRef", "clusterRef is immutable: create another WALSubscription"),
         Rule(
-            "has(self.sink.mirror) == has(oldSelf.sink.mirror)",
+            "has(self.sink.mirror) == has(oldSelf.sink.mirror) && has(self.sink.table) == has(oldSelf.sink.table)",
             "the kind of sink is immutable: create another WALSubscription",
         ),
         Rule(
@@ -179,9 +203,13 @@ class WALSubscriptionSpec(APIModel):
             "target, topic, partitions and by of sink.records are immutable: create another WALSubscription",
         ),
         Rule(
-            "!has(self.tables) || has(self.sink.records)",
-            "tables is for sink.records only: a mirror copies the whole log",
-            lambda spec: spec.tables is None or spec.sink.records is not None,
+            "!has(self.sink.table) || !has(oldSelf.sink.table) || self.sink.table.target == oldSelf.sink.table.target",
+            "sink.table.target is immutable: create another WALSubscription",
+        ),
+        Rule(
+            "!has(self.tables) || !has(self.sink.mirror)",
+            "tables is not for sink.mirror: a mirror copies the whole log",
+            lambda spec: spec.tables is None or spec.sink.mirror is None,
         ),
         Rule(
             "!has(self.promote) || has(self.sink.mirror)",
@@ -199,7 +227,7 @@ class WALSubscriptionSpec(APIModel):
     topics: Annotated[tuple[TopicGlob, ...], Field(min_length=1, max_length=MAX_TOPICS)] = ("*",)
     """Which topics of the pool: names, in which `*` stands for any characters and `?` for one."""
     tables: TableSelection | None = None
-    """Whose rows are handed on; absent: those of all tables. For `sink.records` only."""
+    """Whose rows are handed on; absent: those of all tables. Not for a mirror."""
     sink: Sink
     """Where they go."""
     lag_budget: LagBudget
@@ -234,7 +262,7 @@ WAL_SUBSCRIPTION = Kind(
     status=WALSubscriptionStatus,
     columns=(
         PrinterColumn("Source", "string", ".spec.clusterRef.name", "WALCluster whose topics are copied"),
-        PrinterColumn("Target", "string", ".spec.sink.*.target", "Kafka cluster that they go to"),
+        PrinterColumn("Target", "string", ".spec.sink.*.target", "Kafka cluster or bucket that they go to"),
         PrinterColumn("State", "string", ".status.state", "Where it is"),
         PrinterColumn("Topics", "integer", ".status.counts.total", "Topics that are copied"),
         PrinterColumn("Stopped", "integer", ".status.counts.stopped", "Topics that need a person"),

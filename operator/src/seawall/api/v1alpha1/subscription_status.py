@@ -161,6 +161,15 @@ class Lag(StatusModel):
     """For how long at least the target has lacked the oldest of them; of the worst topic."""
 
 
+class HandedOn(StatusModel):
+    """What was handed on of all topics, in all generations, when it was last measured."""
+
+    rows: Annotated[int, Field(ge=0)]
+    """Rows; those that came again because a topic began anew are counted again."""
+    dead_letters: Annotated[int, Field(ge=0)]
+    """Records that give no rows."""
+
+
 class LaggingTopic(StatusModel):
     """A topic that is behind, or stopped."""
 
@@ -239,6 +248,8 @@ class WALSubscriptionStatus(ObjectStatus):
     """When lag and worst were measured."""
     lag: Lag | None = None
     """How far it is behind; absent: that is not known."""
+    handed_on: HandedOn | None = None
+    """What was handed on, of rows; absent: that is not known."""
     promotion: PromotionStatus | None = None
     """What became of the topics; absent unless `promote` is set."""
     worst: Annotated[tuple[LaggingTopic, ...], Field(max_length=MAX_WORST)] = ()

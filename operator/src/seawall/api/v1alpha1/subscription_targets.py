@@ -8,6 +8,7 @@ from pydantic import Field
 
 from seawall.api.meta import APIModel, Rule
 from seawall.api.v1alpha1.kafka_access import ExternalKafka
+from seawall.api.v1alpha1.object_storage import AccessKeySecretRef, S3Bucket
 from seawall.api.v1alpha1.secret_refs import ClientCertSecretRef, CredentialsSecretRef, Username, username_rule
 from seawall.api.v1alpha1.spark_spec import SparkSpec
 
@@ -48,6 +49,23 @@ class TargetKafka(APIModel):
     """The same where that Kafka knows its clients by certificate: the job's own."""
 
 
+class TableBucket(S3Bucket):
+    """A bucket that tables may go to."""
+
+    reader_credentials_secret_ref: AccessKeySecretRef | None = None
+    """The access key by which Seawall itself reads how far tables are: it lists, and gets, below `chains`. Absent:
+    that of the job; without one the identity of Seawall's pod."""
+
+
+class TargetBucket(APIModel):
+    """A bucket that rows may go to, as tables."""
+
+    name: TargetName
+    """What it is called: `target` of `sink.table` of a WALSubscription."""
+    s3: TableBucket
+    """The bucket."""
+
+
 class SubscriptionSpec(APIModel):
     """What runs for every subscription of the WALCluster, as whom, and where the log may go.
 
@@ -61,12 +79,24 @@ class SubscriptionSpec(APIModel):
             "targets names each Kafka cluster once",
             lambda spec: len({one.name for one in spec.targets}) == len(spec.targets),
         ),
+        Rule(
+            "self.buckets.all(one, self.buckets.exists_one(other, other.name == one.name))",
+            "buckets names each bucket once",
+            lambda spec: len({one.name for one in spec.buckets}) == len(spec.buckets),
+        ),
+        Rule(
+            "size(self.targets) + size(self.buckets) > 0",
+            "set targets, buckets or both: else the log may go nowhere",
+            lambda spec: bool(spec.targets or spec.buckets),
+        ),
     )
 
     spark: SparkSpec
     """The Spark application that copies the log."""
-    targets: Annotated[tuple[TargetKafka, ...], Field(min_length=1, max_length=8)]
+    targets: Annotated[tuple[TargetKafka, ...], Field(max_length=8)] = ()
     """The Kafka clusters that it may go to."""
+    buckets: Annotated[tuple[TargetBucket, ...], Field(max_length=8)] = ()
+    """The buckets that rows of it may go to."""
     kafka_username: Username | None = None
     """The user of kafkaCredentialsSecretRef, where that Secret has a password only, as that of a Strimzi KafkaUser."""
     kafka_credentials_secret_ref: CredentialsSecretRef | None = None
@@ -78,3 +108,7 @@ class SubscriptionSpec(APIModel):
     def target(self, name: str) -> TargetKafka | None:
         """The Kafka cluster of this name; None: there is none."""
         return next((each for each in self.targets if each.name == name), None)
+
+    def bucket(self, name: str) -> TargetBucket | None:
+        """The bucket of this name; None: there is none."""
+        return next((each for each in self.buckets if each.name == name), None)

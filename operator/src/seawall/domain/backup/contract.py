@@ -13,14 +13,12 @@ from seawall.api.v1alpha1.backup import BackupCounts, BackupExpiry, BackupFindin
 from seawall.api.v1alpha1.backup_policy import BackupChain
 from seawall.api.v1alpha1.backup_template import BackupLevel, BackupStorage
 from seawall.domain.backup.retention import Expiry
+from seawall.domain.spark_job.bucket import KEY_FOLDER, STORE_FOLDER, s3_of
 from seawall.domain.spark_job.request import JobSummary, Subject, store
 from seawall.domain.spark_job.selection import TopicRange
 
 VERSION = 1
 
-STORE_FOLDER = "/etc/seawall/store"
-"""Where the Secrets of the store are: the CA in all pods, the access key in the driver's."""
-KEY_FOLDER = f"{STORE_FOLDER}/key"
 EXPIRY_FOLDER = f"{STORE_FOLDER}/expiry"
 """Where the access key is that may delete, in a driver that deletes."""
 CLAIM_FOLDER = "/backups"
@@ -104,17 +102,7 @@ def storage_of(storage: BackupStorage, *, expires: bool = False) -> dict[str, ob
         return {"folder": {"path": CLAIM_FOLDER}}
     expires = expires and s3.expiry_credentials_secret_ref is not None
     has_key, folder = expires or s3.credentials_secret_ref is not None, EXPIRY_FOLDER if expires else KEY_FOLDER
-    return {
-        "s3": {
-            "bucket": s3.bucket,
-            "prefix": s3.prefix or None,
-            "region": s3.region,
-            "endpoint": s3.endpoint,
-            "caFile": None if s3.ca_secret_ref is None else f"{STORE_FOLDER}/ca/ca.crt",
-            "accessKeyIdFile": f"{folder}/accessKeyId" if has_key else None,
-            "secretAccessKeyFile": f"{folder}/secretAccessKey" if has_key else None,
-        }
-    }
+    return {"s3": s3_of(s3, folder, has_key=has_key)}
 
 
 class SummaryFinding(StatusModel):

@@ -12,7 +12,7 @@ from seawall.api.v1alpha1.cluster import WALCluster, WALClusterSpec
 from seawall.api.v1alpha1.hold import HoldState, WALHold, WALHoldSpec
 from seawall.api.v1alpha1.subscription import WALSubscription, WALSubscriptionSpec
 from seawall.api.v1alpha1.subscription_status import MirroredTopic, Producer, WALSubscriptionStatus
-from seawall.api.v1alpha1.subscription_targets import SubscriptionSpec, TargetKafka
+from seawall.api.v1alpha1.subscription_targets import SubscriptionSpec, TargetBucket, TargetKafka
 from seawall.domain.conditions import Outlook, Verdict
 from seawall.domain.decision import Decision
 from seawall.domain.kafka_log import ProducerState, TopicFailure
@@ -25,6 +25,7 @@ from seawall.domain.spark_job.case import GRANTED
 from seawall.domain.subscription.actions import SubscriptionAction
 from seawall.domain.subscription.brokers import Brokers
 from seawall.domain.subscription.logs import Halt, LogsNow, Position, judge
+from seawall.domain.subscription.records.chain import Chains
 from seawall.domain.subscription.records.progress import Newest, Reader
 from seawall.domain.subscription.written import Written, certain, find_written
 from seawall.domain.times import JOB_POLL_SECONDS
@@ -71,7 +72,9 @@ class Observed:
     brokers: Brokers | None = None
     """Configs of the target's brokers, when they were last asked; None: nobody asked yet."""
     newest: Newest = field(default_factory=dict)
-    """What the topic of progress says last, of rows."""
+    """What the topic of progress says last, of rows in a topic."""
+    chains: Chains | Silent | None = None
+    """What the bucket says, of rows in one; read before the source. None: nobody asked."""
     tables: Mapping[int, str] | Silent | None = None
     """The names of the database's tables by their ids, read after what the status says of them; None: nobody asked."""
     obstacle: str | None = None
@@ -87,7 +90,7 @@ class Case:
     cluster: WALCluster
     kafka: WALClusterSpec
     declared: SubscriptionSpec
-    kafka_target: TargetKafka
+    goes_to: TargetKafka | TargetBucket
     observed: Observed
 
     @property
@@ -119,7 +122,7 @@ class Case:
         """The topics of the target."""
         sink = self.spec.sink.records
         if sink is None:
-            return self.selected
+            return [] if self.spec.sink.mirror is None else self.selected
         return [sink.topic, self.progress_topic, *([] if sink.dead_letters is None else [sink.dead_letters])]
 
     @cached_property
@@ -138,15 +141,21 @@ class Case:
         """The topic of the target that says how far rows are."""
         return f"{self.writer}.progress"
 
+    @property
+    def reader(self) -> Reader:
+        """What reads the progress of rows."""
+        return Reader(self.writer, self.status.records, self.observed.newest)
+
     @cached_property
     def standings(self) -> dict[str, Position | Halt | None]:
         """How far each of them is, or why it cannot go on; None: that is not known."""
-        source, target = self.observed.source, self.observed.target
+        source, target, chains = self.observed.source, self.observed.target, self.observed.chains
+        if isinstance(source, LogsNow) and isinstance(chains, Chains):
+            return {name: chains.judge(row, source) for name, row in self.rows.items()}
         if isinstance(source, LogsNow) and isinstance(target, LogsNow):
             # What is promoted is written to by others, and its hold does not move any more.
             if self.spec.sink.records is not None:
-                reader = Reader(self.writer, self.status.records, self.observed.newest)
-                return {name: reader.judge(row, source, target) for name, row in self.rows.items()}
+                return {name: self.reader.judge(row, source, target) for name, row in self.rows.items()}
             find = self.find_written if self.status.promotion is None else _as_it_is
             return {name: judge(row, source, target, find) for name, row in self.rows.items()}
         return {name: _recorded(row) for name, row in self.rows.items()}

@@ -24,20 +24,19 @@ Head = dict[str, object]
 """What requests of all sinks begin with."""
 
 
-def request_head(subject: Subject, source: object, target: object) -> Head:
-    """`source` and `target` are as `spark_job.request.kafka_of` writes them; the attempt is the run's number."""
+def request_head(subject: Subject, source: object) -> Head:
+    """`source` is as `spark_job.request.kafka_of` writes it; the attempt is the run's number."""
     return {
         "version": VERSION,
         "object": {"namespace": subject.namespace, "name": subject.name, "uid": subject.uid},
         "run": subject.attempt,
         "source": source,
-        "target": target,
         "intervalMilliseconds": INTERVAL_MILLISECONDS,
     }
 
 
 def request_body(head: Head, producer: Producer, topics: Iterable[MirroredTopic]) -> dict[str, object]:
-    """A request to mirror topics."""
+    """A request to mirror topics; the head has the target, too."""
     return {
         **head,
         "producer": {"id": producer.id, "epoch": producer.epoch},

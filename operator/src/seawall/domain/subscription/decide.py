@@ -43,15 +43,13 @@ from seawall.domain.subscription import holding, promotion, running, targets
 from seawall.domain.subscription.actions import AddPartitions, GuardTargets, MakeTargets
 from seawall.domain.subscription.brokers import TargetReason, compare
 from seawall.domain.subscription.case import Case, Observed, Silent, SubscriptionDecision, selected_of
-from seawall.domain.subscription.logs import Halt, LogsNow, Position, resynced
-from seawall.domain.subscription.published import bare, lag_of, published
+from seawall.domain.subscription.logs import LogsNow, resynced
+from seawall.domain.subscription.published import bare, published
 from seawall.domain.subscription.reasons import Reason
-from seawall.domain.subscription.records import topics
-from seawall.domain.text import listed
-from seawall.domain.times import JOB_RETRY_SECONDS, SUBSCRIPTION_LAGGING_SECONDS
-
-STAYS = frozenset({SubscriptionState.LOST, SubscriptionState.PROMOTING, SubscriptionState.PROMOTED})
-"""States that are recorded, and do not follow from how topics are."""
+from seawall.domain.subscription.records import begin, topics
+from seawall.domain.subscription.records.chain import Chains
+from seawall.domain.subscription.standing import silence, stalled, standing, state_of
+from seawall.domain.times import JOB_RETRY_SECONDS
 
 
 class _Kind:
@@ -73,7 +71,7 @@ def decide(obj: WALSubscription, observed: Observed) -> SubscriptionDecision:
     decision = _decide(case)
 
     def publish(verdict: Verdict) -> Published[WALSubscriptionStatus]:
-        return published(case, decision.status, _state(case, decision), verdict)
+        return published(case, decision.status, state_of(case, decision), verdict)
 
     return replace(decision, publish=publish)
 
@@ -84,10 +82,10 @@ def case_of(obj: WALSubscription, observed: Observed) -> Case | Verdict:
     if observed.obstacle is not None:
         return Failure(observed.obstacle, final=True).verdict
     if isinstance(spec, InvalidSpec):
-        return _stalled(Reason.INVALID_SPEC, spec.message)
+        return stalled(Reason.INVALID_SPEC, spec.message)
     problem = why_unusable(obj.metadata.name)
     if problem is not None:
-        return _stalled(Reason.NAME_UNUSABLE, problem)
+        return stalled(Reason.NAME_UNUSABLE, problem)
     return _case_of_cluster(obj, spec, cluster, observed)
 
 
@@ -96,15 +94,18 @@ def _case_of_cluster(
 ) -> Case | Verdict:
     if cluster is None:
         message = f"there is no WALCluster {spec.cluster_ref.name} in this namespace, or it is being deleted"
-        return _stalled(Reason.CLUSTER_MISSING, message)
+        return stalled(Reason.CLUSTER_MISSING, message)
     if isinstance(cluster.spec, InvalidSpec):
         message = f"WALCluster {cluster.metadata.name} has an invalid spec: its conditions say what is wrong"
         return Verdict(Outlook.PROGRESSING, JobReason.CLUSTER_STALLED, message, JOB_RETRY_SECONDS)
     declared, name = cluster.spec.subscription, spec.sink.target
-    target = None if declared is None else declared.target(name)
+    of_table, what = spec.sink.table is not None, f"a Kafka {name} in spec.subscription.targets"
+    if of_table:
+        what = f"a bucket {name} in spec.subscription.buckets"
+    target = None if declared is None else (declared.bucket(name) if of_table else declared.target(name))
     if declared is None or target is None:
-        field = "spec.subscription" if declared is None else f"a Kafka {name} in spec.subscription.targets"
-        return _stalled(Reason.NOT_DECLARED, f"WALCluster {cluster.metadata.name} does not declare {field}")
+        field = "spec.subscription" if declared is None else what
+        return stalled(Reason.NOT_DECLARED, f"WALCluster {cluster.metadata.name} does not declare {field}")
     wrong = _selection(spec, cluster.spec)
     return wrong or Case(obj, spec, cluster, cluster.spec, declared, target, observed)
 
@@ -112,10 +113,10 @@ def _case_of_cluster(
 def _selection(spec: WALSubscriptionSpec, kafka: WALClusterSpec) -> Verdict | None:
     count = len(selected_of(spec, kafka))
     if not count:
-        return _stalled(Reason.NOTHING_SELECTED, "no topic of the pool is selected by spec.topics")
+        return stalled(Reason.NOTHING_SELECTED, "no topic of the pool is selected by spec.topics")
     if count > MAX_TOPICS:
         message = f"{count} topics are selected, and one subscription copies at most {MAX_TOPICS}"
-        return _stalled(Reason.TOO_MANY, message)
+        return stalled(Reason.TOO_MANY, message)
     return None
 
 
@@ -148,38 +149,57 @@ def _why_nothing_begins(case: Case) -> Verdict | None:
     cluster, name = case.cluster, case.cluster.metadata.name
     refusal = why_not_allowed(case.spec.spark, case.declared, cluster, _Kind)
     if refusal is not None:
-        return _stalled(Reason.SPARK_NOT_ALLOWED, refusal)
+        return stalled(Reason.SPARK_NOT_ALLOWED, refusal)
     is_mirror, brokers = case.spec.sink.mirror is not None, case.observed.brokers
     safe, sentence = (None, "") if brokers is None or not is_mirror else compare(brokers)
     if safe is TargetReason.UNSAFE:
-        return _stalled(Reason.TARGET_UNSAFE, sentence)
+        return stalled(Reason.TARGET_UNSAFE, sentence)
     if case.obj.metadata.is_paused or cluster.metadata.is_paused:
         whose = "the subscription" if case.obj.metadata.is_paused else f"WALCluster {name}"
         return Verdict(Outlook.PAUSED, JobReason.PAUSED, f"seawall.dev/paused is set on {whose}", JOB_RETRY_SECONDS)
-    stalled = find_condition(cluster.status.conditions, ConditionType.STALLED)
-    if stalled is not None and stalled.status == "True":
-        message = f"WALCluster {name} is Stalled: {stalled.message}"
+    condition = find_condition(cluster.status.conditions, ConditionType.STALLED)
+    if condition is not None and condition.status == "True":
+        message = f"WALCluster {name} is Stalled: {condition.message}"
         return Verdict(Outlook.PROGRESSING, JobReason.CLUSTER_STALLED, message, JOB_RETRY_SECONDS)
     return None
 
 
 def _copy(case: Case) -> SubscriptionDecision:
     """The topics of the target, as whom they are written to, and what copies; else how it stands."""
+    if case.spec.sink.table is not None:
+        return _copy_to_bucket(case)
     source, target = case.observed.source, case.observed.target
     if not isinstance(target, LogsNow):
-        return case.stays(_silence(target))
+        return case.stays(silence(target))
     if not isinstance(source, LogsNow):
-        return case.stays(_silence(source))
-    sink = case.spec.sink.records
-    if sink is None:
-        decision = targets.prepare(case, source, target) or _take_producer(case)
-    else:
-        decision = topics.prepare(case, sink, source, target)
-    if decision is None and not case.spec.suspend and targets.active(case):
+        return case.stays(silence(source))
+    mirror, records = case.spec.sink.mirror, case.spec.sink.records
+    decision = None
+    if mirror is not None:
+        decision = targets.prepare(case, mirror, source, target) or _take_producer(case)
+    elif records is not None:
+        decision = topics.prepare(case, records, source, target)
+    return decision or _run(case)
+
+
+def _copy_to_bucket(case: Case) -> SubscriptionDecision:
+    """Rows that go to a bucket: nothing is made there."""
+    source, chains = case.observed.source, case.observed.chains
+    if not isinstance(chains, Chains):
+        return case.stays(silence(chains))
+    if not isinstance(source, LogsNow):
+        return case.stays(silence(source))
+    return begin.begin(case, source) or (None if case.rows else holding.wait_for_grant(case)) or _run(case)
+
+
+def _run(case: Case) -> SubscriptionDecision:
+    """What copies; else how it stands."""
+    decision = None
+    if not case.spec.suspend and targets.active(case):
         if isinstance(case.observed.tables, Silent):
-            return case.stays(_silence(case.observed.tables))
+            return case.stays(silence(case.observed.tables))
         decision = running.run(case) or running.again(case)
-    return decision or case.stays(_standing(case))
+    return decision or case.stays(standing(case))
 
 
 def _take_producer(case: Case) -> SubscriptionDecision | None:
@@ -204,10 +224,12 @@ def _resync(case: Case) -> SubscriptionDecision:
         return (
             case.stays(verdict, ReleaseHold(hold)) if rows == case.status.topics else case.becomes(verdict, topics=rows)
         )
-    if not isinstance(target, LogsNow):
-        return case.stays(_silence(target))
     verdict = case.goes_on(JobReason.HOLDING, "it begins anew, as resync says")
     update = {"resync": case.spec.resync, "state": SubscriptionState.HOLDING}
+    if case.spec.sink.table is not None:
+        return case.becomes(verdict, **update, **begin.begun_anew(case))
+    if not isinstance(target, LogsNow):
+        return case.stays(silence(target))
     if case.spec.sink.records is not None:
         return case.becomes(verdict, **update, **topics.begun_anew(case, target))
     rows = tuple(kept for row in case.status.topics if (kept := resynced(row, target)) is not None)
@@ -227,69 +249,3 @@ def _suspend(case: Case) -> SubscriptionDecision | None:
         return None
     verdict = Verdict(Outlook.READY, Reason.SUSPENDED, "suspend is set: what copies goes")
     return case.stays(verdict, RemoveApplication(application))
-
-
-def _silence(found: Silent | LogsNow | None) -> Verdict:
-    if isinstance(found, Silent):
-        return Verdict(found.outlook, found.reason, found.message, JOB_RETRY_SECONDS)
-    return Verdict(Outlook.PROGRESSING, Reason.TARGET_UNREACHABLE, "nobody asked Kafka yet", JOB_RETRY_SECONDS)
-
-
-def _stalled(reason: str, message: str) -> Verdict:
-    return Verdict(Outlook.STALLED, reason, message, JOB_RETRY_SECONDS)
-
-
-def _standing(case: Case) -> Verdict:
-    """How it is, when nothing is to be done."""
-    halts = {name: each for name, each in case.standings.items() if isinstance(each, Halt)}
-    if case.spec.suspend:
-        message = "suspend is set: nothing is copied, and the source keeps what is not until lagBudget is used up"
-        return Verdict(Outlook.READY, Reason.SUSPENDED, message, JOB_RETRY_SECONDS)
-    if halts:
-        first = min(halts)
-        message = f"{len(halts)} of {len(case.rows)} topics stopped, the others go on: {halts[first].message}"
-        return Verdict(Outlook.STALLED, Reason.TOPICS_STOPPED, message, JOB_RETRY_SECONDS)
-    waits = running.follow(case) or _doubt(case) or promotion.why_not_begun(case)
-    if waits is not None:
-        return waits
-    if _is_behind(case):
-        message = "the target lacks records, or half of the budget is used up: status.worst says of which topics"
-        return case.goes_on(Reason.LAGGING, message)
-    sink, name = case.spec.sink.records, case.kafka_target.name
-    message = f"{len(case.rows)} topics are copied to {name}"
-    if sink is not None:
-        message = f"the rows of {len(case.rows)} topics go to topic {sink.topic} of {name}"
-    return Verdict(Outlook.READY, Reason.STREAMING, message, JOB_RETRY_SECONDS)
-
-
-def _doubt(case: Case) -> Verdict | None:
-    """Why it is not certain how far topics are; None: it is."""
-    doubts = {name: each.doubt for name, each in case.standings.items() if isinstance(each, Position) and each.doubt}
-    if not doubts:
-        return None
-    message = f"of {listed(list(doubts))} it is not certain how far they are, and the source keeps the rest: "
-    return case.goes_on(Reason.IN_DOUBT, message + doubts[min(doubts)])
-
-
-def _is_behind(case: Case) -> bool:
-    lag, most = lag_of(case), case.spec.lag_budget.max_bytes
-    if lag is None:
-        return False
-    is_half = most is not None and lag.bytes is not None and 2 * lag.bytes >= most
-    return is_half or lag.seconds >= SUBSCRIPTION_LAGGING_SECONDS
-
-
-def _state(case: Case, decision: SubscriptionDecision) -> SubscriptionState:
-    """What `kubectl get` shows: of topics the worst, of the object where it is."""
-    decided, before = decision.status.state, case.status.state
-    if decided is not None and decided in STAYS:
-        return decided
-    if case.spec.suspend or any(isinstance(each, Halt) for each in case.standings.values()):
-        return SubscriptionState.STOPPED
-    if decision.status.run is None:
-        return SubscriptionState.HOLDING if case.observed.hold is not None else decided or SubscriptionState.PENDING
-    application = case.observed.application
-    if application is not None and application.state == "RUNNING":
-        return SubscriptionState.LAGGING if _is_behind(case) else SubscriptionState.STREAMING
-    begins = before in {None, SubscriptionState.PENDING, SubscriptionState.HOLDING}
-    return SubscriptionState.HOLDING if begins else SubscriptionState.LAGGING

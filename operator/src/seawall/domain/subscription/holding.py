@@ -166,7 +166,7 @@ def _spec(case: Case, claims: Mapping[str, int]) -> WALHoldSpec:
         ttl=SUBSCRIPTION_HOLD_TTL,
         max_lag_bytes=budget.max_bytes,
         max_lag_age=budget.max_age,
-        reason=f"WALSubscription {case.obj.metadata.name} takes them to {case.kafka_target.name}",
+        reason=f"WALSubscription {case.obj.metadata.name} takes them to {case.goes_to.name}",
     )
 
 

@@ -75,7 +75,7 @@ def promote(case: Case, promotion: PromotionStatus) -> SubscriptionDecision:
         return case.stays(case.goes_on(Reason.PROMOTING, "what copies goes"), RemoveApplication(application))
     if promotion.time is None:
         return _promote(case, promotion)
-    message = f"{case.kafka_target.name} is ready for a database, and {_what_it_lacks(promotion)}"
+    message = f"{case.goes_to.name} is ready for a database, and {_what_it_lacks(promotion)}"
     verdict = Verdict(Outlook.READY, Reason.PROMOTED, message)
     if hold is not None and hold.metadata.controller_uid == case.uid and hold.metadata.deletion_timestamp is None:
         return case.stays(verdict, ReleaseHold(hold))

@@ -10,6 +10,7 @@ from seawall.api.v1alpha1.hold import WALHold
 from seawall.api.v1alpha1.subscription import WALSubscription
 from seawall.api.v1alpha1.subscription_status import (
     MAX_WORST,
+    HandedOn,
     Lag,
     LaggingTopic,
     SubscriptionState,
@@ -30,6 +31,7 @@ from seawall.domain.step import Event, EventType
 from seawall.domain.subscription.brokers import TargetReason, compare
 from seawall.domain.subscription.case import Case, is_at_risk
 from seawall.domain.subscription.logs import Halt, LogsNow, Position
+from seawall.domain.subscription.records.chain import Chains
 from seawall.domain.times import SUBSCRIPTION_MEASURES
 
 
@@ -49,6 +51,15 @@ def lag_of(case: Case) -> Lag | None:
         bytes=None if hold is None else hold.status.lag_bytes,
         seconds=max(case.observed.seconds_behind.values(), default=0),
     )
+
+
+def _handed_on(case: Case) -> HandedOn | None:
+    """Also of topics that stopped; while nobody says it, as it was."""
+    if case.spec.sink.mirror is not None or not case.rows:
+        return case.status.handed_on
+    chains, rows = case.observed.chains, case.rows.values()
+    found = chains.handed_on(rows) if isinstance(chains, Chains) else case.reader.handed_on(rows)
+    return found or case.status.handed_on
 
 
 def _worst(case: Case) -> tuple[LaggingTopic, ...]:
@@ -129,6 +140,7 @@ def _as_status(case: Case) -> dict[str, object]:
         "counts": _counts(case),
         "lag": lag_of(case),
         "worst": _worst(case),
+        "handed_on": _handed_on(case),
         "measured_time": case.now.replace(microsecond=0),
     }
 

@@ -13,6 +13,7 @@ from hashlib import sha256
 
 from seawall.api.v1alpha1.kafka_access import ExternalKafka
 from seawall.api.v1alpha1.subscription_status import StopReason, SubscriptionRun
+from seawall.api.v1alpha1.subscription_targets import TargetBucket
 from seawall.domain.cluster.identity import pinned_id
 from seawall.domain.conditions import Outlook, Verdict
 from seawall.domain.spark_job.actions import FreezeRequest, RemoveApplication, Submit
@@ -22,11 +23,13 @@ from seawall.domain.spark_job.application import (
     SUMMARY_FILE,
     Body,
     Ended,
+    Mount,
     Program,
     SparkApplication,
     build_application,
     kafka_secrets,
 )
+from seawall.domain.spark_job.bucket import private_mounts, s3_of, secrets_of_bucket, shared_mounts
 from seawall.domain.spark_job.following import find_request_problem, frozen_request, progress, why_over
 from seawall.domain.spark_job.reasons import JobReason
 from seawall.domain.spark_job.request import FILE, Subject, database_version, digest_of, kafka_of, paths_in, store
@@ -42,7 +45,7 @@ from seawall.domain.subscription.contract import (
     with_stops,
 )
 from seawall.domain.subscription.reasons import Reason
-from seawall.domain.subscription.records import request as of_records
+from seawall.domain.subscription.records import request as of_rows
 from seawall.domain.subscription.targets import active
 from seawall.domain.times import JOB_POLL_SECONDS, SUBSCRIPTION_TRIES_AGAIN
 
@@ -96,19 +99,18 @@ def run(case: Case) -> SubscriptionDecision | None:
 
 def build_run(case: Case, number: int) -> Run | None:
     """What is meant to run, as the run of this number; None: what it needs is not there yet."""
-    reached = case.kafka_target
     source = as_user(case.kafka.kafka.external, case.declared)
-    target = as_user(reached.kafka, reached)
-    body = _request(case, source, target, number)
+    place = _place(case)
+    body = _request(case, source, place, number)
     if body is None:
         return None
     request = store(body)
     spark = effective_spark(case.spec.spark, case.declared.spark)
-    secrets = (*kafka_secrets(source, "source", SOURCE_FOLDER), *kafka_secrets(target, "target", TARGET_FOLDER))
+    secrets = (*kafka_secrets(source, "source", SOURCE_FOLDER), *place.private)
 
     def application(digest: str) -> Body:
         arguments = ("--request", f"{REQUEST_FOLDER}/{FILE}", "--summary", SUMMARY_FILE, "--digest", digest)
-        program = Program(MAIN_FILE, arguments)
+        program = Program(MAIN_FILE, arguments, place.shared)
         return build_application(case.run_key(number), program, spark, *secrets, restart_policy=RESTARTS)
 
     alike = json.dumps(
@@ -119,27 +121,60 @@ def build_run(case: Case, number: int) -> Run | None:
         request,
         application(digest_of(request) or ""),
         spark.service_account_name,
-        tuple(dict.fromkeys((*own_secrets(case.declared), *own_secrets(reached)))),
+        tuple(dict.fromkeys((*own_secrets(case.declared), *place.secrets))),
     )
 
 
-def _request(case: Case, source: ExternalKafka, target: ExternalKafka, number: int) -> dict[str, object] | None:
+@dataclass(frozen=True, slots=True)
+class _Place:
+    """Where it goes, for the application.
+
+    Attributes:
+        body: as the request names it.
+        private, shared: what the driver, and what all pods have of it.
+        secrets: that the driver cannot start without.
+    """
+
+    body: dict[str, object]
+    private: tuple[Mount, ...]
+    secrets: tuple[str, ...]
+    shared: tuple[Mount, ...] = ()
+
+
+def _place(case: Case) -> _Place:
+    found = case.goes_to
+    if isinstance(found, TargetBucket):
+        s3 = found.s3
+        body = {**s3_of(s3, has_key=s3.credentials_secret_ref is not None), "pathStyle": None}
+        return _Place(body, private_mounts(s3), secrets_of_bucket(s3), shared_mounts(s3))
+    kafka = as_user(found.kafka, found)
+    target = kafka_of(kafka, case.status.target_cluster_id or "", paths_in(TARGET_FOLDER))
+    return _Place(target, kafka_secrets(kafka, "target", TARGET_FOLDER), own_secrets(found))
+
+
+def _request(case: Case, source: ExternalKafka, place: _Place, number: int) -> dict[str, object] | None:
     subject = Subject(case.obj.metadata.namespace, case.obj.metadata.name, case.uid, number)
     from_kafka = kafka_of(source, pinned_id(case.cluster) or "", paths_in(SOURCE_FOLDER))
-    to_kafka = kafka_of(target, case.status.target_cluster_id or "", paths_in(TARGET_FOLDER))
-    head = request_head(subject, from_kafka, to_kafka)
-    sink, producer, records = case.spec.sink.records, case.status.producer, case.status.records
-    if sink is None:
-        return None if producer is None else request_body(head, producer, active(case))
-    if records is None or not isinstance(case.observed.tables, Mapping):
+    head = request_head(subject, from_kafka)
+    if case.spec.sink.mirror is not None:
+        producer = case.status.producer
+        return None if producer is None else request_body({**head, "target": place.body}, producer, active(case))
+    sink = _sink(case, place)
+    if sink is None or not isinstance(case.observed.tables, Mapping):
         return None
-    return of_records.request_body(
-        head,
-        database_version(case.cluster, case.kafka),
-        of_records.sink_of(case.writer, sink, records),
-        of_records.tables_of(case.spec.selection, case.observed.tables),
-        active(case),
-    )
+    version = database_version(case.cluster, case.kafka)
+    tables = of_rows.tables_of(case.spec.selection, case.observed.tables)
+    return of_rows.request_body({**head, **sink}, version, tables, active(case))
+
+
+def _sink(case: Case, place: _Place) -> dict[str, object] | None:
+    """Where rows go; None: that is not made yet."""
+    records, table = case.spec.sink.records, case.spec.sink.table
+    if table is not None:
+        return of_rows.table_of(case.writer, table, place.body)
+    if records is None or case.status.records is None:
+        return None
+    return {"target": place.body, **of_rows.records_of(case.writer, records, case.status.records)}
 
 
 def _driver(spec: Body) -> Body:

@@ -7,6 +7,7 @@ is somebody else's, whoever made it.
 from __future__ import annotations
 
 from seawall.api.v1alpha1.hold import WALHoldSpec
+from seawall.api.v1alpha1.subscription import MirrorSink
 from seawall.api.v1alpha1.subscription_status import MirroredTopic
 from seawall.domain.kafka import MIN_ISR, ConfigChange, NewTopic
 from seawall.domain.subscription.actions import GuardTargets, MakeTargets
@@ -25,16 +26,16 @@ AS_THEY_ARE = {
 """Records keep the timestamps that they have in the source; what fills gaps has none."""
 
 
-def prepare(case: Case, source: LogsNow, target: LogsNow) -> SubscriptionDecision | None:
+def prepare(case: Case, sink: MirrorSink, source: LogsNow, target: LogsNow) -> SubscriptionDecision | None:
     """Makes and guards topics, and records which logs are meant; None: all that is held has begun."""
-    guards = _drift(case, target)
+    guards = _drift(case, sink, target)
     if guards:
         verdict = case.goes_on(Reason.MAKING_TOPICS, f"it sets configs of {listed([each.topic for each in guards])}")
         return case.stays(verdict, GuardTargets(guards))
     new = held_from(case)
     missing = [name for name in new if target.is_absent(name)]
     if missing:
-        return _make(case, missing, target)
+        return _make(case, sink, missing, target)
     found = [begin(name, start, source, target) for name, start in new.items()]
     begun = tuple(row for row in found if row is not None)
     if begun:
@@ -50,36 +51,35 @@ def held_from(case: Case) -> dict[str, int]:
     return {name: start for name, start in edges(case).items() if name not in case.rows and granted.get(name) == start}
 
 
-def _make(case: Case, missing: list[str], target: LogsNow) -> SubscriptionDecision:
-    factor = case.spec.sink.topics.replication_factor
+def _make(case: Case, sink: MirrorSink, missing: list[str], target: LogsNow) -> SubscriptionDecision:
+    factor = sink.replication_factor
     if target.online < factor:
         message = f"the target has {target.online} brokers online, and {listed(missing)} are to have {factor} replicas"
         return case.stays(case.goes_on(Reason.TOO_FEW_BROKERS, message))
-    topics = tuple(NewTopic(name, factor, _configs(case, factor)) for name in missing)
+    topics = tuple(NewTopic(name, factor, _configs(case, sink, factor)) for name in missing)
     return case.stays(case.goes_on(Reason.MAKING_TOPICS, f"it makes {listed(missing)}"), MakeTargets(topics))
 
 
-def _configs(case: Case, replication_factor: int) -> dict[str, str]:
+def _configs(case: Case, sink: MirrorSink, replication_factor: int) -> dict[str, str]:
     """As those of the source's topics, but for what the sink says."""
-    sink = case.spec.sink.topics
     wanted = {"replication_factor": sink.replication_factor, "min_in_sync_replicas": sink.min_in_sync_replicas}
     return desired_configs(case.kafka.topics.model_copy(update=wanted), replication_factor) | AS_THEY_ARE
 
 
-def _drift(case: Case, target: LogsNow) -> tuple[ConfigChange, ...]:
+def _drift(case: Case, sink: MirrorSink, target: LogsNow) -> tuple[ConfigChange, ...]:
     """Of topics that are ours, or are empty and about to be; of which the configs were asked for."""
-    changes = (_change(case, name, target) for name in case.selected if name in target.configs)
+    changes = (_change(case, sink, name, target) for name in case.selected if name in target.configs)
     return tuple(change for change in changes if change is not None and change.is_needed())
 
 
-def _change(case: Case, name: str, target: LogsNow) -> ConfigChange | None:
+def _change(case: Case, sink: MirrorSink, name: str, target: LogsNow) -> ConfigChange | None:
     row, ends = case.rows.get(name), target.ends(name)
     is_ours = row is not None and row.target_id == target.topic_id(name)
     is_new = row is None and _is_held(case, name) and ends is not None and ends.high_watermark == 0
     replicas = target.replicas(name)
     if not (is_ours or is_new) or not replicas:
         return None
-    now, wanted = target.configs[name], _configs(case, replicas)
+    now, wanted = target.configs[name], _configs(case, sink, replicas)
     differs = {key: value for key, value in wanted.items() if not is_same_value(now.get(key, ""), value)}
     if _is_enough(now.get(MIN_ISR), wanted.get(MIN_ISR)):
         differs.pop(MIN_ISR, None)

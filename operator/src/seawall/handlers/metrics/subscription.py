@@ -37,6 +37,13 @@ class SubscriptionTelemetry:
         self._budget = Gauge(
             "seawall_subscription_budget_bytes", "Bytes that lagBudget lets it keep", OBJECT, registry=registry
         )
+        self._rows = Gauge("seawall_subscription_rows", "Rows that were handed on", OBJECT, registry=registry)
+        self._dead_letters = Gauge(
+            "seawall_subscription_dead_letters",
+            "Records that give no rows, and were put aside",
+            OBJECT,
+            registry=registry,
+        )
 
     def measure_subscription(self, key: Key, status: WALSubscriptionStatus, max_bytes: int | None) -> None:
         """Replaces the metrics of one subscription; what is not known has no series."""
@@ -50,6 +57,8 @@ class SubscriptionTelemetry:
             self._seconds: None if status.lag is None else status.lag.seconds,
             self._held: None if status.lag is None else status.lag.bytes,
             self._budget: max_bytes,
+            self._rows: None if status.handed_on is None else status.handed_on.rows,
+            self._dead_letters: None if status.handed_on is None else status.handed_on.dead_letters,
         }
         for gauge, value in numbers.items():
             if value is not None:
@@ -66,4 +75,5 @@ class SubscriptionTelemetry:
             gauge.clear()
 
     def _gauges(self) -> tuple[Gauge, ...]:
-        return self._state, self._topics, self._entries, self._seconds, self._held, self._budget
+        lag = self._entries, self._seconds, self._held, self._budget
+        return self._state, self._topics, *lag, self._rows, self._dead_letters

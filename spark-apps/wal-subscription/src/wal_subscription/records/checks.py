@@ -7,14 +7,21 @@ from collections.abc import Mapping
 from kafka.protocol.metadata import MetadataRequest
 
 from sparkjob.wire.connection import Connection, name_of, uuid_of
+from sparkjob.wire.reader import Range, Reader
+from sparkjob.wire.records import digest_of
+from wal_subscription.asked import OfRun, OfTopic, SourceTopic
 from wal_subscription.records.progress import FilePlace, Progress
 from wal_subscription.records.request import RecordsRequest, Topic
 from wal_subscription.records.selection import Selection
 from wal_subscription.records.snapshot import Base
 from wal_subscription.stops import MustStop, Reason, Stop, Trouble
 
+UNCOMMITTED = "read_uncommitted"
+"""As the database reads: what was aborted, too."""
+PATIENCE_SECONDS = 10.0
 
-def require_ours(found: Progress | None, request: RecordsRequest, topic: Topic) -> None:
+
+def require_ours(found: Progress | None, request: OfRun, topic: SourceTopic) -> None:
     """Stops where the progress is another one's.
 
     Raises:
@@ -37,7 +44,23 @@ def require_ours(found: Progress | None, request: RecordsRequest, topic: Topic) 
         raise MustStop(Stop(name, Reason.IDENTITY_FENCE_BROKEN, found.position, message))
 
 
-def require_source(topic: Topic, source_start: int, progress: Progress) -> None:
+def require_same(found: Progress, job: OfTopic, source: Mapping[str, str]) -> None:
+    """The source still has the record that was handed on last, if it has that offset.
+
+    Raises:
+        MustStop: it has another one.
+    """
+    if found.last is None or not job.source_start < found.position <= job.end:
+        return
+    last, name = found.position - 1, job.topic.name
+    with Reader(source, PATIENCE_SECONDS, UNCOMMITTED) as reader:
+        record = next((record for record, _ in reader.read(Range(name, last, last + 1))), None)
+    if record is None or digest_of([record]) != found.last:
+        message = f"topic {name} has another record at offset {last} in the source than the one that was handed on"
+        raise MustStop(Stop(name, Reason.DIVERGED, last, message))
+
+
+def require_source(topic: SourceTopic, source_start: int, progress: Progress) -> None:
     """Not now, if the source does not have what comes next: the driver finds out whether it is so for good.
 
     Raises:

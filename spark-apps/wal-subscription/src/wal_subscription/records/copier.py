@@ -14,7 +14,16 @@ from dataclasses import replace
 from sparkjob.wire.connection import Connection
 from sparkjob.wire.reader import Range, Reader
 from sparkjob.wire.records import Record, digest_of
-from wal_subscription.records.checks import require_base, require_ids, require_ours, require_snapshot, require_source
+from wal_subscription.records.checks import (
+    PATIENCE_SECONDS,
+    UNCOMMITTED,
+    require_base,
+    require_ids,
+    require_ours,
+    require_same,
+    require_snapshot,
+    require_source,
+)
 from wal_subscription.records.decoder import Decoder, Poison, UnknownTable
 from wal_subscription.records.encoding import Encoder, Placed, Row
 from wal_subscription.records.jobs import Job, Sides
@@ -30,9 +39,6 @@ COMMIT_SECONDS = 1.0
 COMMIT_ROWS = 20_000
 COMMIT_BYTES = 16 << 20
 """What one transaction has at most, or a little more: an entry is not cut."""
-_UNCOMMITTED = "read_uncommitted"
-"""As the database reads: what was aborted, too."""
-_PATIENCE_SECONDS = 10.0
 
 
 class NeedsSnapshot(Exception):  # noqa: N818 - what is the matter
@@ -55,7 +61,7 @@ class Copier:
         self._source, self._target = source, target
         self._writer = Writer(sides.target, sides.request.sink, topic)
         self._encoder = Encoder(topic.name, sides.request.sink, sides.request.selection)
-        self._decoder: Decoder | None = None
+        self._decoder: Decoder[Row] | None = None
         self._base: Base | None = None
         self._at = (0, 0)
         self._next = 0
@@ -74,7 +80,7 @@ class Copier:
         if self._base is not None and self._at[0] < len(self._base.files):
             return  # the driver learns where it is, and gives its files
         give_up, commit_at = time.monotonic() + MOST_SECONDS, time.monotonic() + COMMIT_SECONDS
-        with Reader(self._sides.source, _PATIENCE_SECONDS, _UNCOMMITTED) as reader:
+        with Reader(self._sides.source, PATIENCE_SECONDS, UNCOMMITTED) as reader:
             for record, _ in reader.read(Range(self._topic.name, self._next, job.end)):
                 self._take(record)
                 self._next, self._last, now = record.offset + 1, record, time.monotonic()
@@ -120,7 +126,7 @@ class Copier:
         if found is None or found.generation != topic.generation:
             progress, is_told = begin(found, request, topic, self._first_place(job)), False
         else:
-            self._require_same(found, job)
+            require_same(found, job, self._sides.source)
             require_snapshot(found.snapshot, job.base, request, topic)
             progress, is_told = found, found.run == request.run
         if progress.snapshot is not None:
@@ -148,17 +154,6 @@ class Copier:
             raise NeedsSnapshot
         require_base(job.base, self._request.selection, job.topic, job.end)
         return FilePlace(job.base.digest, 0, 0)
-
-    def _require_same(self, found: Progress, job: Job) -> None:
-        """The source still has the record that was handed on last, if it has that offset."""
-        if found.last is None or not job.source_start < found.position <= job.end:
-            return
-        last, name = found.position - 1, self._topic.name
-        with Reader(self._sides.source, _PATIENCE_SECONDS, _UNCOMMITTED) as reader:
-            record = next((record for record, _ in reader.read(Range(name, last, last + 1))), None)
-        if record is None or digest_of([record]) != found.last:
-            message = f"topic {name} has another record at offset {last} in the source than the one that was handed on"
-            raise MustStop(Stop(name, Reason.DIVERGED, last, message))
 
     def _take(self, record: Record) -> None:
         """What a record completes goes to the target."""

@@ -9,11 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from functools import lru_cache
+from typing import Generic, Protocol, TypeVar
 
 from sparkjob.entry_rows import NotReadable
 from sparkjob.wire.records import Record
-from wal_subscription.records.encoding import Encoder, Row
 from wal_subscription.records.progress import GivenUp
+from wal_subscription.records.selection import Selection
 from walrecord import (
     Entry,
     First,
@@ -33,6 +34,9 @@ OPEN_MILLISECONDS = 600_000
 """An entry that is open for longer than this, by the times of the log's records, is not waited for any more."""
 MOST_GIVEN_UP = 1_000
 """Entries of a topic that can be given up: progress names them. Where there are more, the others are waited for."""
+
+
+RowT = TypeVar("RowT")
 
 
 class Poison(Exception):  # noqa: N818 - what it is called
@@ -59,7 +63,20 @@ class UnknownTable(Exception):  # noqa: N818 - what is the matter
         self.offset, self.region = offset, region
 
 
-class Decoder:
+class Encodes(Protocol[RowT]):
+    """How a sink has the rows of an entry."""
+
+    @property
+    def selection(self) -> Selection:
+        """Whose rows are handed on."""
+        ...
+
+    def rows(self, entry: Entry) -> list[RowT]:
+        """Of an entry, in its order; raises NotReadable: it gives none."""
+        ...
+
+
+class Decoder(Generic[RowT]):
     """One topic, from `position` on. What it is given below that only completes entries that end later.
 
     `cuts` are the entry ids up to which regions' rows are in a snapshot: their entries up to there give none.
@@ -70,7 +87,7 @@ class Decoder:
 
     def __init__(
         self,
-        encoder: Encoder,
+        encoder: Encodes[RowT],
         position: int,
         *,
         drops_repeats: bool,
@@ -90,7 +107,7 @@ class Decoder:
         """The entries that are not waited for, and of which a part may come after all."""
         return tuple(sorted((GivenUp(*entry) for entry in self._given_up.items()), key=lambda entry: entry.offset))
 
-    def rows(self, record: Record) -> list[Row]:
+    def rows(self, record: Record) -> list[RowT]:
         """The rows that a record completes. Whatever it raises, the next record may follow.
 
         Raises:
@@ -147,7 +164,7 @@ class Decoder:
             raise UnknownTable(offset, region)
         return bool(found)
 
-    def _rows(self, entry: Entry) -> list[Row]:
+    def _rows(self, entry: Entry) -> list[RowT]:
         try:
             rows = self._encoder.rows(entry)
         except NotReadable as reason:

@@ -17,10 +17,10 @@ from wal_subscription.records.request import By, Sink
 from wal_subscription.records.selection import Selection
 from wal_subscription.records.snapshot import File
 from walrecord import Entry, InvalidEntry, decode_entry
-from walrecord.pb.wal_pb2 import ColumnSchema, JsonValue, Mutation, Value
+from walrecord.pb.wal_pb2 import ColumnSchema, JsonValue, Mutation, Value, WalEntry
 from walrecord.region import table_id
 
-_TYPES: Mapping[int, str] = {number: name for name, number in ColumnSchema.DataType.items()}
+TYPES: Mapping[int, str] = {number: name for name, number in ColumnSchema.DataType.items()}
 """Their names; one that this program does not know is a number."""
 _OVERHEAD = 128
 """Of a record, and of a batch that has it alone."""
@@ -57,14 +57,7 @@ class Encoder:
         Raises:
             NotReadable: it gives no rows, or one that is too large.
         """
-        try:
-            decoded = decode_entry(entry.payload)
-        except InvalidEntry:
-            raise NotReadable("is not a whole WalEntry") from None
-        require_mutations(decoded)
-        for flaw in find_flaws(decoded, entry.payload):
-            if flaw.kind is Kind.MALFORMED_ENTRY:  # what is not known to this program may be new
-                raise NotReadable(f"is malformed: {flaw.message}")
+        mutations = decoded(entry).mutations
         table = table_id(entry.region_id)
         place = {
             "tableId": table,
@@ -74,7 +67,7 @@ class Encoder:
             "offset": entry.entry_id,
         }
         partition = self._partition(table)
-        rows = [Row(partition, *encoded) for encoded in _encoded(decoded.mutations, table, _encode(place)[1:-1])]
+        rows = [Row(partition, *encoded) for encoded in _encoded(mutations, table, _encode(place)[1:-1])]
         if any(map(self.is_too_large, rows)):
             raise NotReadable(f"has a row that is larger than topic {self.sink.rows.name} takes")
         return rows
@@ -108,6 +101,23 @@ class Encoder:
         return number % self.sink.rows.partitions
 
 
+def decoded(entry: Entry) -> WalEntry:
+    """What an entry has, if all of it can be handed on.
+
+    Raises:
+        NotReadable: it cannot.
+    """
+    try:
+        found = decode_entry(entry.payload)
+    except InvalidEntry:
+        raise NotReadable("is not a whole WalEntry") from None
+    require_mutations(found)
+    for flaw in find_flaws(found, entry.payload):
+        if flaw.kind is Kind.MALFORMED_ENTRY:  # what is not known to this program may be new
+            raise NotReadable(f"is malformed: {flaw.message}")
+    return found
+
+
 def _encoded(mutations: Iterable[Mutation], table: int, place: str) -> Iterator[tuple[bytes, bytes]]:
     """Key and value of each row; what all of them have is encoded once, which halves the cost of a row."""
     number = 0
@@ -128,7 +138,7 @@ def _encoded(mutations: Iterable[Mutation], table: int, place: str) -> Iterator[
 @lru_cache(maxsize=1_000)
 def _types(columns: tuple[tuple[str, int], ...]) -> str:
     """Of the columns, as JSON."""
-    return _encode({name: _TYPES.get(number, str(number)) for name, number in columns})
+    return _encode({name: TYPES.get(number, str(number)) for name, number in columns})
 
 
 def value_of(value: Value) -> object:

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from sparkjob.wire.kafka_state import TopicState
+from wal_subscription.asked import SourceTopic
 from wal_subscription.plan import Plan, TopicPlanner, why_other
 from wal_subscription.records.jobs import Copied, Job
 from wal_subscription.records.progress import FilePlace
@@ -94,7 +95,7 @@ class Planner(TopicPlanner[Topic, Copied]):
             self._places[copied.topic] = Place(copied.end, copied.read_from, copied.snapshot)
 
 
-def find_stop(topic: Topic, source: TopicState | None, place: Place | None) -> Stop | None:
+def find_stop(topic: SourceTopic, source: TopicState | None, place: Place | None) -> Stop | None:
     """Why a topic must not go on."""
     name, position = topic.name, None if place is None else place.position
     other = why_other("source", name, source, topic.source_id)

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass, replace
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from sparkjob.errors import Refused
 from sparkjob.fields import MAX_U64, Fields
-from wal_subscription.records.request import RecordsRequest, Topic
+from wal_subscription.asked import OfRun, SourceTopic
 
 VERSION = 1
 
@@ -64,30 +64,31 @@ class Progress:
 
     def to_json(self) -> bytes:
         """The value of the record, whose key is the topic."""
-        return json.dumps(
-            {
-                "version": VERSION,
-                "writer": self.writer,
-                "run": self.run,
-                "topic": self.topic,
-                "sourceTopicId": self.topic_id,
-                "generation": self.generation,
-                "from": self.start,
-                "position": self.position,
-                "readFrom": self.read_from,
-                "entries": self.entries,
-                "rows": self.rows,
-                "deadLetters": self.dead_letters,
-                "selection": self.selection,
-                "last": self.last,
-                "givenUp": [given_up._asdict() for given_up in self.given_up],
-                "snapshot": None if self.snapshot is None else self.snapshot._asdict(),
-            },
-            separators=(",", ":"),
-        ).encode()
+        return json.dumps(self.members(), separators=(",", ":")).encode()
+
+    def members(self) -> dict[str, Any]:
+        """What it says, as JSON has it."""
+        return {
+            "version": VERSION,
+            "writer": self.writer,
+            "run": self.run,
+            "topic": self.topic,
+            "sourceTopicId": self.topic_id,
+            "generation": self.generation,
+            "from": self.start,
+            "position": self.position,
+            "readFrom": self.read_from,
+            "entries": self.entries,
+            "rows": self.rows,
+            "deadLetters": self.dead_letters,
+            "selection": self.selection,
+            "last": self.last,
+            "givenUp": [given_up._asdict() for given_up in self.given_up],
+            "snapshot": None if self.snapshot is None else self.snapshot._asdict(),
+        }
 
 
-def begin(found: Progress | None, request: RecordsRequest, topic: Topic, snapshot: FilePlace | None) -> Progress:
+def begin(found: Progress | None, request: OfRun, topic: SourceTopic, snapshot: FilePlace | None = None) -> Progress:
     """Of a topic whose generation is a new one, after what was found of the one before it: counts go on."""
     start = topic.start
     made = Progress(
@@ -113,25 +114,33 @@ def begin(found: Progress | None, request: RecordsRequest, topic: Topic, snapsho
 def parse_progress(content: bytes | None) -> Progress | None:
     """Reads one; None: it is none."""
     try:
-        fields = Fields.of(json.loads(content or b""), "progress")
-        fields.check_version(VERSION)
-        place = fields.object_or_none("snapshot")
-        return Progress(
-            fields.text("writer"),
-            fields.number("run"),
-            fields.text("topic"),
-            fields.text("sourceTopicId"),
-            fields.number("generation"),
-            fields.number("from"),
-            fields.number("position"),
-            fields.number("readFrom"),
-            fields.number("entries"),
-            fields.number("rows"),
-            fields.number("deadLetters"),
-            fields.text("selection"),
-            fields.text_or_none("last"),
-            tuple(GivenUp(row.number("region", MAX_U64), row.number("offset")) for row in fields.objects("givenUp")),
-            None if place is None else FilePlace(place.text("digest"), place.number("file"), place.number("row")),
-        )
+        return parse_fields(Fields.of(json.loads(content or b""), "progress"))
     except (ValueError, Refused):
         return None
+
+
+def parse_fields(fields: Fields) -> Progress:
+    """The members of one.
+
+    Raises:
+        Refused: they are none.
+    """
+    fields.check_version(VERSION)
+    place = fields.object_or_none("snapshot")
+    return Progress(
+        fields.text("writer"),
+        fields.number("run"),
+        fields.text("topic"),
+        fields.text("sourceTopicId"),
+        fields.number("generation"),
+        fields.number("from"),
+        fields.number("position"),
+        fields.number("readFrom"),
+        fields.number("entries"),
+        fields.number("rows"),
+        fields.number("deadLetters"),
+        fields.text("selection"),
+        fields.text_or_none("last"),
+        tuple(GivenUp(row.number("region", MAX_U64), row.number("offset")) for row in fields.objects("givenUp")),
+        None if place is None else FilePlace(place.text("digest"), place.number("file"), place.number("row")),
+    )

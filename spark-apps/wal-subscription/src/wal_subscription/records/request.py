@@ -105,18 +105,6 @@ class RecordsRequest:
     snapshot_uri: str | None = None
 
 
-def is_of_records(content: bytes) -> bool:
-    """Whether a request is for this sink.
-
-    Raises:
-        Refused: it is no request, or for a sink that this program does not have.
-    """
-    sink = parse_json(content).text_or_none("sink")
-    if sink not in {None, SINK}:
-        raise Refused(f"request.sink is {sink}, and not {SINK}; without it the log is mirrored")
-    return sink is not None
-
-
 def parse_records_request(content: bytes) -> RecordsRequest:
     """Reads a request.
 
@@ -141,17 +129,27 @@ def parse_records_request(content: bytes) -> RecordsRequest:
         target,
         milliseconds_of(fields),
         sink,
-        _selection(fields.object("tables")),
+        selection_of(fields.object("tables")),
         drops_repeated_middle(fields.text_or_none("databaseVersion")),
         topics,
         None if snapshot is None else snapshot.text("uri").rstrip("/"),
     )
 
 
-def _sink(fields: Fields) -> Sink:
-    writer, by = fields.text("writer"), fields.text("by")
+def writer_of(fields: Fields) -> str:
+    """What progress is signed with.
+
+    Raises:
+        Refused: it has letters that it must not have.
+    """
+    writer = fields.text("writer")
     if not _WRITER.fullmatch(writer):
         raise Refused(f"{fields.where}.writer is {writer!r}: letters, digits, '.', '_' and '-' make up a writer")
+    return writer
+
+
+def _sink(fields: Fields) -> Sink:
+    writer, by = writer_of(fields), fields.text("by")
     if by not in set(By):
         raise Refused(f"{fields.where}.by is {by}, and neither {By.TOPIC} nor {By.TABLE}")
     dead_letters, progress = fields.object_or_none("deadLetters"), _output(fields.object("progress"))
@@ -174,7 +172,12 @@ def _output(fields: Fields) -> Output:
     return Output(fields.text("topic"), fields.text("topicId"), partitions, most)
 
 
-def _selection(fields: Fields) -> Selection:
+def selection_of(fields: Fields) -> Selection:
+    """The `tables` of a request.
+
+    Raises:
+        Refused: a table is and is not selected.
+    """
     names = {row.number("id", _MOST_TABLE): row.text("name") for row in fields.objects("known")}
     others = frozenset(fields.numbers("notSelected", _MOST_TABLE))
     if both := sorted(others & names.keys()):

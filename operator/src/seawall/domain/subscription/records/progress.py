@@ -5,20 +5,21 @@ A hold follows `readFrom` of the newest committed progress, and nothing that a d
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Annotated, Literal
 
 from pydantic import Field, ValidationError
 
 from seawall.api.meta import StatusModel
-from seawall.api.v1alpha1.subscription_status import MirroredTopic, RecordsTopics, StopReason
-from seawall.domain.kafka_log import NewestRecord, TopicFailure
+from seawall.api.v1alpha1.subscription_status import HandedOn, MirroredTopic, RecordsTopics, StopReason
+from seawall.domain.kafka_log import NewestRecord, TopicFailure, TopicTrouble
 from seawall.domain.subscription.logs import Halt, LogsNow, Position, missing_source
 
 Newest = Mapping[int, NewestRecord | TopicFailure | None]
 """By partition of the topic of progress its last committed record."""
 _Offset = Annotated[int, Field(ge=0)]
+_SILENT = TopicFailure(TopicTrouble.UNANSWERED, "nobody asked")
 
 
 class Progress(StatusModel):
@@ -31,6 +32,8 @@ class Progress(StatusModel):
     source_topic_id: str
     position: _Offset
     read_from: _Offset
+    rows: _Offset
+    dead_letters: _Offset
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,26 +51,23 @@ class Reader:
 
     def judge(self, row: MirroredTopic, source: LogsNow, target: LogsNow) -> Position | Halt | None:
         """How far the rows of a topic are, or why they cannot go on; None: that is not known."""
-        if row.stopped is not None:
-            return Halt(row.stopped, row.offset, row.message)
         lost = None if self.topics is None else find_lost(self.topics, target)
-        return missing_source(row, source) or lost or self._position(row, source, target)
+        return judge(row, source, lost, self._progress(row, target))
 
-    def _position(self, row: MirroredTopic, source: LogsNow, target: LogsNow) -> Position | Halt | None:
-        ends, progress = source.ends(row.name), self._progress(row, target)
-        if source.topic_id(row.name) is None or ends is None or progress is None:
+    def handed_on(self, rows: Iterable[MirroredTopic]) -> HandedOn | None:
+        """What all of them have handed on; None: of some nobody says it."""
+        total = HandedOn(rows=0, dead_letters=0)
+        if self.topics is None:
             return None
-        position, read_from = progress
-        if read_from < ends.log_start:
-            message = (
-                f"{row.name} starts at {ends.log_start} in the source, and its rows are handed on up to {read_from}: "
-                "records are gone that were not"
-            )
-            return Halt(StopReason.SOURCE_GAP, read_from, message)
-        # A source that ends below is one that was cut: its application finds out whether what it has is another log.
-        if position > ends.high_watermark:
-            return None
-        return Position(position, ends.high_watermark, needed=read_from)
+        for row in rows:
+            found = None if row.progress_partition is None else self.newest.get(row.progress_partition, _SILENT)
+            if isinstance(found, TopicFailure):
+                return None
+            progress = None if found is None else self._parse(row, found)
+            if progress is not None:
+                sums = total.rows + progress.rows, total.dead_letters + progress.dead_letters
+                total = HandedOn(rows=sums[0], dead_letters=sums[1])
+        return total
 
     def _progress(self, row: MirroredTopic, target: LogsNow) -> tuple[int, int] | None:
         """The next offset, and the first that is still needed."""
@@ -84,17 +84,51 @@ class Reader:
 
     def _read(self, row: MirroredTopic, found: NewestRecord) -> tuple[int, int] | None:
         """Of an older generation it counts for nothing; what makes no sense says nothing."""
-        try:
-            progress = Progress.model_validate_json(found.value or b"")
-        except ValidationError:
-            return None
-        if progress.writer != self.writer or progress.topic != row.name or progress.generation > row.generation:
+        progress = self._parse(row, found)
+        if progress is None or progress.generation > row.generation:
             return None
         if progress.generation < row.generation:
             return row.start, row.start
         if progress.source_topic_id != row.source_id or progress.read_from > progress.position:
             return None
         return progress.position, max(progress.read_from, row.start)
+
+    def _parse(self, row: MirroredTopic, found: NewestRecord) -> Progress | None:
+        """What is the writer's, about this topic."""
+        try:
+            progress = Progress.model_validate_json(found.value or b"")
+        except ValidationError:
+            return None
+        return progress if (progress.writer, progress.topic) == (self.writer, row.name) else None
+
+
+def judge(
+    row: MirroredTopic, source: LogsNow, lost: Halt | None, progress: tuple[int, int] | None
+) -> Position | Halt | None:
+    """How far the rows of a topic are, or why they cannot go on; None: that is not known.
+
+    Args:
+        row: the topic.
+        source: read after the progress.
+        lost: why nothing can be gone on with at the target.
+        progress: the next offset, and the first that is still needed; None: nobody says.
+    """
+    if row.stopped is not None:
+        return Halt(row.stopped, row.offset, row.message)
+    halt, ends = missing_source(row, source) or lost, source.ends(row.name)
+    if halt is not None or source.topic_id(row.name) is None or ends is None or progress is None:
+        return halt
+    position, read_from = progress
+    if read_from < ends.log_start:
+        message = (
+            f"{row.name} starts at {ends.log_start} in the source, and its rows are handed on up to {read_from}: "
+            "records are gone that were not"
+        )
+        return Halt(StopReason.SOURCE_GAP, read_from, message)
+    # A source that ends below is one that was cut: its application finds out whether what it has is another log.
+    if position > ends.high_watermark:
+        return None
+    return Position(position, ends.high_watermark, needed=read_from)
 
 
 def find_lost(topics: RecordsTopics, target: LogsNow) -> Halt | None:

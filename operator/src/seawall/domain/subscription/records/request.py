@@ -1,34 +1,29 @@
-"""What the application of the sink of rows is told: the request of spark-apps/wal-subscription/contract/RECORDS.md."""
+"""What applications that hand rows on are told: RECORDS.md and TABLE.md of spark-apps/wal-subscription/contract."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from datetime import timedelta
 
-from seawall.api.v1alpha1.subscription import RecordsSink, TableSelection
+from seawall.api.v1alpha1.subscription import RecordsSink, TableSelection, TableSink
 from seawall.api.v1alpha1.subscription_status import MirroredTopic, RecordsTopics, TargetTopic
 from seawall.domain.subscription.contract import Head
 
 
 def request_body(
-    head: Head,
-    database_version: str | None,
-    sink: dict[str, object],
-    tables: dict[str, object],
-    topics: Iterable[MirroredTopic],
+    head: Head, database_version: str | None, tables: dict[str, object], topics: Iterable[MirroredTopic]
 ) -> dict[str, object]:
-    """A request to hand rows on."""
+    """A request to hand rows on; the head says where to."""
     return {
         **head,
-        "sink": "Records",
         "databaseVersion": database_version,
-        "records": sink,
         "tables": tables,
         "topics": [
             {
                 "name": row.name,
                 "sourceTopicId": row.source_id,
                 "from": row.start,
-                "progressPartition": row.progress_partition,
+                **({} if row.progress_partition is None else {"progressPartition": row.progress_partition}),
                 "generation": row.generation,
                 "namesKnownTo": row.names_known_to,
             }
@@ -37,15 +32,28 @@ def request_body(
     }
 
 
-def sink_of(writer: str, sink: RecordsSink, topics: RecordsTopics) -> dict[str, object]:
-    """The `records` of a request."""
-    return {
+def records_of(writer: str, sink: RecordsSink, topics: RecordsTopics) -> dict[str, object]:
+    """Rows that go to a topic."""
+    records = {
         "writer": writer,
         "by": sink.by.value,
         "rows": _output(topics.rows),
         "progress": _output(topics.progress),
         "deadLetters": None if topics.dead_letters is None else _output(topics.dead_letters),
     }
+    return {"sink": "Records", "records": records}
+
+
+def table_of(writer: str, sink: TableSink, s3: dict[str, object]) -> dict[str, object]:
+    """Rows that go to a bucket."""
+    table = {
+        "s3": s3,
+        "writer": writer,
+        "commitMilliseconds": sink.commit_interval // timedelta(milliseconds=1),
+        "maxFileBytes": sink.max_file_bytes,
+        "deadLetters": sink.dead_letters,
+    }
+    return {"sink": "Table", "table": table}
 
 
 def _output(topic: TargetTopic) -> dict[str, object]:

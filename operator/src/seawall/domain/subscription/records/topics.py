@@ -7,17 +7,17 @@ own, with a partition for each topic of the pool, and compacted: only the newest
 from __future__ import annotations
 
 from seawall.api.v1alpha1.subscription import RecordsSink
-from seawall.api.v1alpha1.subscription_status import MirroredTopic, RecordsTopics, StopReason, TargetTopic
+from seawall.api.v1alpha1.subscription_status import RecordsTopics, StopReason, TargetTopic
 from seawall.domain.conditions import Outlook, Verdict
 from seawall.domain.kafka import MIN_ISR, ConfigChange, NewTopic
 from seawall.domain.min_isr import most_min_isr
 from seawall.domain.subscription.actions import AddPartitions, GuardTargets, MakeTargets
 from seawall.domain.subscription.case import Case, SubscriptionDecision
 from seawall.domain.subscription.holding import wait_for_grant
-from seawall.domain.subscription.logs import Halt, LogsNow
+from seawall.domain.subscription.logs import LogsNow
 from seawall.domain.subscription.reasons import Reason
+from seawall.domain.subscription.records.begin import begin, kept
 from seawall.domain.subscription.records.progress import find_lost
-from seawall.domain.subscription.targets import held_from
 from seawall.domain.text import listed
 from seawall.domain.topics.pool import is_same_value
 
@@ -36,7 +36,7 @@ def prepare(case: Case, sink: RecordsSink, source: LogsNow, target: LogsNow) -> 
         return case.stays(refusal)
     if not is_recorded(case, sink):
         return wait_for_grant(case) or _make(case, sink, target) or _record(case, sink, target)
-    return _guard(case, target) or _grow(case, target) or _begin(case, source)
+    return _guard(case, target) or _grow(case, target) or begin(case, source)
 
 
 def is_recorded(case: Case, sink: RecordsSink) -> bool:
@@ -136,31 +136,6 @@ def _grow(case: Case, target: LogsNow) -> SubscriptionDecision | None:
     return case.becomes(verdict, records=records.model_copy(update={"progress": progress}))
 
 
-def _begin(case: Case, source: LogsNow) -> SubscriptionDecision | None:
-    new = held_from(case)
-    begun = tuple(row for name, start in new.items() if (row := _row(case, name, start, source)) is not None)
-    if not begun:
-        return None
-    verdict = case.goes_on(Reason.MAKING_TOPICS, f"{listed([row.name for row in begun])} begin")
-    others = tuple(row for row in case.status.topics if row.name not in new)
-    return case.becomes(verdict, topics=(*others, *begun))
-
-
-def _row(case: Case, name: str, start: int, source: LogsNow) -> MirroredTopic | None:
-    source_id, ends, partition = source.topic_id(name), source.ends(name), case.kafka.topics.index_of(name)
-    if source_id is None or ends is None or partition is None:
-        return None
-    return MirroredTopic(
-        name=name,
-        source_id=source_id,
-        start=start,
-        generation=case.status.generation,
-        progress_partition=partition,
-        # Names of tables are read later than this: which one is new after that, is not known.
-        names_known_to=max(start, ends.high_watermark),
-    )
-
-
 def begun_anew(case: Case, target: LogsNow) -> dict[str, object]:
     """What the status becomes when a person begins anew: topics that have no position begin at the log start.
 
@@ -169,7 +144,7 @@ def begun_anew(case: Case, target: LogsNow) -> dict[str, object]:
     """
     records = case.status.records
     lost = None if records is None else find_lost(records, target)
-    rows = () if lost is not None else tuple(kept for row in case.status.topics if (kept := _kept(case, row)))
+    rows = () if lost is not None else kept(case)
     is_anew = len(rows) < len(case.status.topics)
     known = None if records is None or lost is not None else _refreshed(records, target)
     return {"topics": rows, "records": known, "generation": case.status.generation + is_anew}
@@ -184,12 +159,3 @@ def _refreshed(records: RecordsTopics, target: LogsNow) -> RecordsTopics:
 
     update = {"rows": fresh(records.rows), "progress": fresh(records.progress)}
     return records.model_copy(update=update)
-
-
-def _kept(case: Case, row: MirroredTopic) -> MirroredTopic | None:
-    """A topic that goes on from where it is; None: it cannot."""
-    standing = case.standings.get(row.name)
-    stopped = standing.reason if isinstance(standing, Halt) else row.stopped
-    if stopped in ANEW:
-        return None
-    return row.model_copy(update={"stopped": None, "offset": None, "message": ""})

@@ -1,0 +1,87 @@
+"""How a subscription stands when nothing is to be done: what people read, and the state that `kubectl get` shows."""
+
+from __future__ import annotations
+
+from seawall.api.v1alpha1.subscription_status import SubscriptionState
+from seawall.domain.conditions import Outlook, Verdict
+from seawall.domain.subscription import promotion, running
+from seawall.domain.subscription.case import Case, Silent, SubscriptionDecision
+from seawall.domain.subscription.logs import Halt, LogsNow, Position
+from seawall.domain.subscription.published import lag_of
+from seawall.domain.subscription.reasons import Reason
+from seawall.domain.subscription.records.chain import Chains
+from seawall.domain.text import listed
+from seawall.domain.times import JOB_RETRY_SECONDS, SUBSCRIPTION_LAGGING_SECONDS
+
+STAYS = frozenset({SubscriptionState.LOST, SubscriptionState.PROMOTING, SubscriptionState.PROMOTED})
+"""States that are recorded, and do not follow from how topics are."""
+
+
+def silence(found: Silent | LogsNow | Chains | None) -> Verdict:
+    """Of a side that does not answer, or must not be asked."""
+    if isinstance(found, Silent):
+        return Verdict(found.outlook, found.reason, found.message, JOB_RETRY_SECONDS)
+    return Verdict(Outlook.PROGRESSING, Reason.TARGET_UNREACHABLE, "nobody asked Kafka yet", JOB_RETRY_SECONDS)
+
+
+def stalled(reason: str, message: str) -> Verdict:
+    """A person is needed; it is tried again all the same."""
+    return Verdict(Outlook.STALLED, reason, message, JOB_RETRY_SECONDS)
+
+
+def standing(case: Case) -> Verdict:
+    """How it is, when nothing is to be done."""
+    halts = {name: each for name, each in case.standings.items() if isinstance(each, Halt)}
+    if case.spec.suspend:
+        message = "suspend is set: nothing is copied, and the source keeps what is not until lagBudget is used up"
+        return Verdict(Outlook.READY, Reason.SUSPENDED, message, JOB_RETRY_SECONDS)
+    if halts:
+        first = min(halts)
+        message = f"{len(halts)} of {len(case.rows)} topics stopped, the others go on: {halts[first].message}"
+        return Verdict(Outlook.STALLED, Reason.TOPICS_STOPPED, message, JOB_RETRY_SECONDS)
+    waits = running.follow(case) or _doubt(case) or promotion.why_not_begun(case)
+    if waits is not None:
+        return waits
+    if _is_behind(case):
+        message = "the target lacks records, or half of the budget is used up: status.worst says of which topics"
+        return case.goes_on(Reason.LAGGING, message)
+    sink, name = case.spec.sink, case.goes_to.name
+    message = f"{len(case.rows)} topics are copied to {name}"
+    if sink.records is not None:
+        message = f"the rows of {len(case.rows)} topics go to topic {sink.records.topic} of {name}"
+    elif sink.table is not None:
+        message = f"the rows of {len(case.rows)} topics go to bucket {name}"
+    return Verdict(Outlook.READY, Reason.STREAMING, message, JOB_RETRY_SECONDS)
+
+
+def _doubt(case: Case) -> Verdict | None:
+    """Why it is not certain how far topics are; None: it is."""
+    doubts = {name: each.doubt for name, each in case.standings.items() if isinstance(each, Position) and each.doubt}
+    if not doubts:
+        return None
+    message = f"of {listed(list(doubts))} it is not certain how far they are, and the source keeps the rest: "
+    return case.goes_on(Reason.IN_DOUBT, message + doubts[min(doubts)])
+
+
+def _is_behind(case: Case) -> bool:
+    lag, most = lag_of(case), case.spec.lag_budget.max_bytes
+    if lag is None:
+        return False
+    is_half = most is not None and lag.bytes is not None and 2 * lag.bytes >= most
+    return is_half or lag.seconds >= SUBSCRIPTION_LAGGING_SECONDS
+
+
+def state_of(case: Case, decision: SubscriptionDecision) -> SubscriptionState:
+    """What `kubectl get` shows: of topics the worst, of the object where it is."""
+    decided, before = decision.status.state, case.status.state
+    if decided is not None and decided in STAYS:
+        return decided
+    if case.spec.suspend or any(isinstance(each, Halt) for each in case.standings.values()):
+        return SubscriptionState.STOPPED
+    if decision.status.run is None:
+        return SubscriptionState.HOLDING if case.observed.hold is not None else decided or SubscriptionState.PENDING
+    application = case.observed.application
+    if application is not None and application.state == "RUNNING":
+        return SubscriptionState.LAGGING if _is_behind(case) else SubscriptionState.STREAMING
+    begins = before in {None, SubscriptionState.PENDING, SubscriptionState.HOLDING}
+    return SubscriptionState.HOLDING if begins else SubscriptionState.LAGGING

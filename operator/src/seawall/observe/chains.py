@@ -1,0 +1,114 @@
+"""The chains of a subscription in its bucket: the newest commit of each topic, or why nobody can say."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+from seawall.api.meta import Key
+from seawall.api.v1alpha1.subscription import WALSubscription
+from seawall.api.v1alpha1.subscription_status import MirroredTopic
+from seawall.api.v1alpha1.subscription_targets import TableBucket, TargetBucket
+from seawall.domain.conditions import Outlook
+from seawall.domain.errors import OutsideUnavailable, Refused
+from seawall.domain.object_store import PAGE, NoStore
+from seawall.domain.subscription.case import Silent
+from seawall.domain.subscription.reasons import Reason
+from seawall.domain.subscription.records.chain import Chains, Newest, folder_of, number_of, object_name, parse
+from seawall.observe.connections import resolve_s3
+from seawall.ports import Kube, ObjectStore, ObjectStores
+
+NONE = -1
+
+
+@dataclass(slots=True)
+class KnownChains:
+    """What was read before, by the folders of chains: the number of the newest commit, and the commit."""
+
+    newest: dict[str, tuple[int, Newest]] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class ChainObserver:
+    """Reads chains, for the controller of subscriptions."""
+
+    kube: Kube
+    stores: ObjectStores
+
+    def read(
+        self, obj: WALSubscription, bucket: TargetBucket, writer: str, rows: Iterable[MirroredTopic], known: KnownChains
+    ) -> Chains | Silent:
+        """The newest commit of each topic."""
+        key = obj.metadata.key
+        try:
+            connection = resolve_s3(
+                as_reader(bucket.s3), lambda name: self.kube.get_secret(Key(obj.metadata.namespace, name))
+            )
+            if isinstance(connection, NoStore):
+                return Silent(Outlook.STALLED, Reason.TARGET_ACCESS, connection.message)
+            store = self.stores.connect(_key_of(key), connection)
+            return Chains({row.name: read_newest(store, writer, row, known) for row in rows})
+        except OutsideUnavailable as error:
+            return Silent(Outlook.PROGRESSING, Reason.TARGET_UNREACHABLE, str(error))
+        except Refused as error:
+            return Silent(Outlook.STALLED, Reason.TARGET_ACCESS, str(error))
+
+    def forget(self, key: Key) -> None:
+        """Closes the connection of a subscription that is gone."""
+        self.stores.forget(_key_of(key))
+
+
+def as_reader(s3: TableBucket) -> TableBucket:
+    """The bucket as whom Seawall reads it."""
+    if s3.reader_credentials_secret_ref is None:
+        return s3
+    return s3.model_copy(update={"credentials_secret_ref": s3.reader_credentials_secret_ref})
+
+
+def _key_of(key: Key) -> Key:
+    return Key(key.namespace, f"{key.name}/bucket")
+
+
+def read_newest(store: ObjectStore, writer: str, row: MirroredTopic, known: KnownChains) -> Newest:
+    """The newest commit of a topic's chain; one that was read before is not read again.
+
+    Raises:
+        Refused, OutsideUnavailable: as the store says.
+    """
+    folder = folder_of(writer, row)
+    number, commit = known.newest.get(folder, (NONE, None))
+    newest = find_newest(store, folder, number)
+    if newest != number:
+        commit = parse(store.get(f"{folder}/{object_name(newest)}"), writer, row)
+        known.newest[folder] = newest, commit
+    return commit
+
+
+def find_newest(store: ObjectStore, folder: str, known: int) -> int:
+    """The number of the newest commit: numbers have no gap, so a chain of years is found in twenty lists.
+
+    Raises:
+        Refused, OutsideUnavailable: as the store says.
+    """
+    low, is_full = _last_of_page(store, folder, known)
+    step = PAGE
+    while is_full and _has_beyond(store, folder, low + step):
+        low, step = low + step, 2 * step
+    high = low + step
+    while is_full and high - low > PAGE:
+        middle = (low + high) // 2
+        low, high = (middle, high) if _has_beyond(store, folder, middle) else (low, middle)
+    while is_full:
+        low, is_full = _last_of_page(store, folder, low)
+    return low
+
+
+def _has_beyond(store: ObjectStore, folder: str, number: int) -> bool:
+    return bool(store.names(folder, object_name(number)))
+
+
+def _last_of_page(store: ObjectStore, folder: str, number: int) -> tuple[int, bool]:
+    """The last number of one list beyond a number, and whether there may be more."""
+    names = store.names(folder, "" if number == NONE else object_name(number))
+    numbers = [found for name in names if (found := number_of(name)) is not None]
+    return max(numbers, default=number), len(names) >= PAGE

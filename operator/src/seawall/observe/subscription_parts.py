@@ -1,0 +1,240 @@
+"""All that a tick of a subscription reads: its parts, its target, the source, and the ledger."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+
+from seawall.api.meta import InvalidSpec, Key
+from seawall.api.v1alpha1.cluster import WALCluster
+from seawall.api.v1alpha1.hold import WALHold
+from seawall.api.v1alpha1.subscription import WALSubscription, WALSubscriptionSpec
+from seawall.api.v1alpha1.subscription_status import Producer
+from seawall.api.v1alpha1.subscription_targets import TargetBucket, TargetKafka
+from seawall.domain.cluster.identity import pool_of
+from seawall.domain.conditions import Verdict
+from seawall.domain.errors import OutsideUnavailable
+from seawall.domain.kafka_log import FirstSince, ProducerState, TopicFailure
+from seawall.domain.ledger.needs import Records, TopicNeeds, find_needs
+from seawall.domain.ledger.observation import Observation, Unavailable
+from seawall.domain.subscription import promotion
+from seawall.domain.subscription.brokers import Brokers
+from seawall.domain.subscription.case import Case, Observed, Silent
+from seawall.domain.subscription.decide import case_of
+from seawall.domain.subscription.holding import bytes_kept
+from seawall.domain.subscription.lag import Pending, advance, seconds_of
+from seawall.domain.subscription.logs import LogsNow, Position
+from seawall.domain.subscription.records.chain import Chains, folder_of
+from seawall.domain.subscription.records.progress import Newest
+from seawall.domain.times import SUBSCRIPTION_CHAINS_MS, SUBSCRIPTION_CONFIGS_MS, SUBSCRIPTION_NAMES_MS
+from seawall.observe.chains import ChainObserver, KnownChains
+from seawall.observe.ledger import LedgerObserver
+from seawall.observe.opened_cluster import named_cluster
+from seawall.observe.records import read_records
+from seawall.observe.subscription import SubscriptionObserver, Wanted, wanted_of
+from seawall.ports import Clock, Kube, SparkApplications, Stopwatch
+
+
+@dataclass(slots=True)
+class Memory:
+    """What a process that starts anew finds out again.
+
+    Attributes:
+        pending: by topic since when the target lacks something.
+        configs_at: when the configs of the target's topics were last looked at, in the stopwatch's milliseconds.
+        brokers: what was found then of the target's brokers.
+        tables: the names of tables, and when and for what they were read, in the stopwatch's milliseconds.
+        chains: the same of the chains in a bucket; `known` is what need not be read again.
+    """
+
+    pending: dict[str, Pending] = field(default_factory=dict)
+    configs_at: int | None = None
+    brokers: Brokers | None = None
+    tables: tuple[int, tuple[int | None, ...], Mapping[int, str]] | None = None
+    chains: tuple[int, tuple[str, ...], Chains] | None = None
+    known: KnownChains = field(default_factory=KnownChains)
+
+
+@dataclass(frozen=True, slots=True)
+class SubscriptionReader:
+    """Reads for the controller of subscriptions."""
+
+    kube: Kube
+    applications: SparkApplications
+    kafkas: SubscriptionObserver
+    buckets: ChainObserver
+    observer: LedgerObserver
+    clock: Clock
+    stopwatch: Stopwatch
+    memories: dict[Key, Memory] = field(default_factory=dict)
+
+    def forget(self, key: Key) -> None:
+        """Closes the connections of a subscription that is gone."""
+        self.memories.pop(key, None)
+        self.kafkas.forget(key)
+        self.buckets.forget(key)
+
+    def configs_are_right(self, key: Key) -> None:
+        """Those of the target need not be looked at again for a while."""
+        self.memories.setdefault(key, Memory()).configs_at = self.stopwatch.milliseconds()
+
+    def read(self, obj: WALSubscription) -> Observed:
+        """Its parts, then the target, then the source; and the ledger when something is to be held anew.
+
+        Raises:
+            Refused: the API server does not let us read its parts.
+        """
+        cluster, hold = named_cluster(self.kube, obj), self.kube.get(WALHold, obj.metadata.key)
+        base = Observed(self.clock.now(), cluster, hold)
+        case = case_of(obj, base)
+        if isinstance(case, Verdict) or cluster is None:
+            return base
+        key = case.run_key(1 if obj.status.run is None else obj.status.run.number)
+        application = self.applications.get(key)
+        names, now = case.selected, self.stopwatch.milliseconds()
+        memory = self.memories.setdefault(obj.metadata.key, Memory())
+        asks_configs = memory.configs_at is None or not 0 <= now - memory.configs_at < SUBSCRIPTION_CONFIGS_MS
+        asks_configs = asks_configs or len(case.rows) < len(names) or case.spec.resync != case.status.resync
+        wanted, target = target_of(obj, cluster, case), None
+        if wanted is not None:
+            target = self.kafkas.target(obj, wanted, case.target_names, with_configs=asks_configs)
+        chains = self._chains(obj, case, memory, now)
+        if isinstance(target, LogsNow) and target.brokers is not None and case.spec.sink.mirror is not None:
+            memory.brokers = target.brokers
+        # It may be dead, and nothing depends on it any more once it is recorded where the copies must end.
+        source = None if promotion.is_planned(case) else self.kafkas.source(cluster, names)
+        found = Observed(
+            now=self.clock.now(),
+            cluster=cluster,
+            hold=hold,
+            request=self.kube.get_config_map(key),
+            application=application,
+            driver=None if application is None else self.applications.describe_driver(application),
+            target=target,
+            source=source,
+            needs=self._needs(case, cluster, obj),
+            producers=self._producers(obj, wanted, base, target),
+            # After the hold was read: what can be held is known of a time at which it existed.
+            ledger=self._ledger(case, cluster),
+            producer=self._producer(obj, wanted, target),
+            brokers=memory.brokers,
+            newest=self._newest(obj, wanted, case, target),
+            tables=self._tables(case, cluster, memory, now),
+            chains=chains,
+        )
+        return self._measured(obj, cluster, found, memory, now)
+
+    def _measured(
+        self, obj: WALSubscription, cluster: WALCluster, found: Observed, memory: Memory, now: int
+    ) -> Observed:
+        """With what follows of how far the topics are: for how long they have been behind, and whether for too long."""
+        case = case_of(obj, found)
+        if isinstance(case, Verdict):
+            return found
+        positions = {name: each for name, each in case.standings.items() if isinstance(each, Position)}
+        memory.pending = advance(memory.pending, positions, now)
+        measured = replace(found, seconds_behind=seconds_of(memory.pending, now))
+        if found.hold is not None and found.hold.status.is_final:
+            measured = replace(measured, is_over_budget=self._is_over_budget(case, cluster, found.hold, positions))
+        return measured
+
+    def _ledger(self, case: Case, cluster: WALCluster) -> Observation | Unavailable | None:
+        hold = case.observed.hold
+        claimed = frozenset() if hold is None or isinstance(hold.spec, InvalidSpec) else hold.spec.topics.keys()
+        begun = {name for name, row in case.rows.items() if row.stopped is not None or name in claimed}
+        is_placed = hold is not None and not hold.status.is_final
+        promotion = case.status.promotion
+        if promotion is not None:
+            return None if promotion.topics else self.observer.observe(cluster)
+        return None if is_placed and begun.issuperset(case.selected) else self.observer.observe(cluster)
+
+    def _needs(self, case: Case, cluster: WALCluster, obj: WALSubscription) -> Mapping[str, TopicNeeds] | None:
+        """What a copy must end above, when it is to be promoted."""
+        if obj.status.promotion is None or obj.status.promotion.topics:
+            return None
+        shards = read_records(self.observer.intents, pool_of(cluster), case.selected)
+        wal = cluster.status.wal
+        records = Records(shards, shards, frozenset(() if wal is None else wal.record_shards))
+        return find_needs(self.observer.observe(cluster), case.selected, records)
+
+    def _producers(
+        self, obj: WALSubscription, wanted: Wanted | None, base: Observed, target: LogsNow | Silent | None
+    ) -> Mapping[str, ProducerState | TopicFailure]:
+        """Read after the ends of the logs: what is padded by it is never too little, what is ours never too much."""
+        producer, case = obj.status.producer, case_of(obj, replace(base, target=target))
+        if producer is None or wanted is None or isinstance(case, Verdict) or not isinstance(target, LogsNow):
+            return {}
+        names = promotion.asked(case)
+        return self.kafkas.describe_producer(obj, wanted, names, producer.id) if names else {}
+
+    def _producer(self, obj: WALSubscription, wanted: Wanted | None, target: object) -> Producer | None:
+        """One for all that will ever be written; it counts once it is recorded."""
+        is_mirror = isinstance(obj.spec, WALSubscriptionSpec) and obj.spec.sink.mirror is not None
+        if (
+            wanted is None
+            or not is_mirror
+            or obj.status.producer is not None
+            or not obj.status.topics
+            or not isinstance(target, LogsNow)
+        ):
+            return None
+        try:
+            found = self.kafkas.take_producer_id(obj, wanted)
+        except OutsideUnavailable:
+            return None
+        return Producer(id=found.id, epoch=found.epoch)
+
+    def _newest(self, obj: WALSubscription, wanted: Wanted | None, case: Case, target: object) -> Newest:
+        """How far rows are, read after the ids of the target's topics: of one that was made again it says nothing."""
+        records = case.status.records
+        partitions = {row.progress_partition for row in case.rows.values() if row.progress_partition is not None}
+        if records is None or wanted is None or not partitions or not isinstance(target, LogsNow):
+            return {}
+        return self.kafkas.read_newest(obj, wanted, records.progress.name, partitions)
+
+    def _chains(self, obj: WALSubscription, case: Case, memory: Memory, now: int) -> Chains | Silent | None:
+        """How far tables are: each look is a list of every topic's chain, which stores let people pay for."""
+        bucket, folders = case.goes_to, tuple(folder_of(case.writer, row) for row in case.rows.values())
+        if not isinstance(bucket, TargetBucket):
+            return None
+        if memory.chains is not None and memory.chains[1] == folders:
+            at, _, chains = memory.chains
+            if 0 <= now - at < SUBSCRIPTION_CHAINS_MS:
+                return chains
+        found = self.buckets.read(obj, bucket, case.writer, case.rows.values(), memory.known)
+        memory.chains = None if isinstance(found, Silent) else (now, folders, found)
+        return found
+
+    def _tables(self, case: Case, cluster: WALCluster, memory: Memory, now: int) -> Mapping[int, str] | Silent | None:
+        """Names of tables; those that a run is made with were read after the status says for what they are needed."""
+        if case.spec.sink.mirror is not None or case.spec.suspend or not case.rows:
+            return None
+        needed = tuple(row.names_known_to for row in case.rows.values())
+        if memory.tables is not None and memory.tables[1] == needed:
+            at, _, names = memory.tables
+            if 0 <= now - at < SUBSCRIPTION_NAMES_MS:
+                return names
+        found = self.kafkas.table_names(cluster)
+        memory.tables = None if isinstance(found, Silent) else (now, needed, found)
+        return found
+
+    def _is_over_budget(self, case: Case, cluster: WALCluster, hold: WALHold, positions: dict[str, Position]) -> bool:
+        """Whether more was kept for topics that go on than the budget allows, by the numbers with which it ended."""
+        budget = case.spec.lag_budget
+        if budget.max_bytes is not None and bytes_kept(case, hold) >= budget.max_bytes:
+            return True
+        if budget.max_age is None or not positions:
+            return False
+        young = self.kafkas.find_first_since(cluster, list(positions), self.clock.now() - budget.max_age)
+        return any(_is_older(positions[name], found) for name, found in young.items())
+
+
+def target_of(obj: WALSubscription, cluster: WALCluster, case: Case) -> Wanted | None:
+    """The Kafka that it goes to; None: it goes to a bucket."""
+    return wanted_of(obj, cluster, case.goes_to) if isinstance(case.goes_to, TargetKafka) else None
+
+
+def _is_older(position: Position, young: FirstSince) -> bool:
+    """Whether the oldest record that is kept is older than the first young one."""
+    first = position.source_end if young.offset is None else young.offset
+    return position.keep_from < first

@@ -1,0 +1,61 @@
+"""What the sink of tables plans: a topic is read when its commit is due, and at once where there is more."""
+
+from __future__ import annotations
+
+from sparkjob.wire.kafka_state import TopicState
+from wal_subscription.doubts import CERTAIN_SECONDS
+from wal_subscription.stops import Reason
+from wal_subscription.table.copier import Copied, Job
+from wal_subscription.table.planner import Planner
+from wal_subscription.table.request import Topic
+
+TOPIC, SECONDS = Topic("wal_0", "source", 0, 0), 30.0
+SOURCE = TopicState("source", 10, 50, 3)
+
+
+def planned(with_: Planner, source: TopicState | None = SOURCE, now: float = 0.0) -> list[object]:
+    """Jobs and stops of one plan."""
+    found = with_.plan({} if source is None else {TOPIC.name: source}, now)
+    return [*found.jobs, *found.stops]
+
+
+def begun(copied: Copied) -> Planner:
+    """A planner whose first job went so."""
+    made = Planner([TOPIC], SECONDS)
+    assert planned(made) == [Job(TOPIC, 50, 10, None)]
+    made.note(copied, 0.0)
+    return made
+
+
+def test_a_topic_is_read_again_when_its_commit_is_due_and_there_is_something_new() -> None:
+    made, more = begun(Copied("wal_0", 10, 50, 40, 7)), TopicState("source", 10, 51, 3)
+    assert planned(made, more, SECONDS - 1) == []
+    assert planned(made, SOURCE, SECONDS) == []
+    assert planned(made, more, SECONDS) == [Job(TOPIC, 51, 10, 7)]
+
+
+def test_a_job_that_did_not_come_to_its_end_goes_on_at_once() -> None:
+    assert planned(begun(Copied("wal_0", 10, 49, 40, 7))) == [Job(TOPIC, 50, 10, 7)]
+
+
+def test_another_leader_of_the_source_is_asked_at_once_whether_its_log_is_the_same() -> None:
+    made = begun(Copied("wal_0", 10, 50, 50, 7))
+    assert planned(made, TopicState("source", 10, 50, 4)) == [Job(TOPIC, 50, 10, 7)]
+
+
+def test_what_came_to_nothing_waits_and_is_due_still() -> None:
+    made = begun(Copied("wal_0", 10, 50, 40, 7))
+    more = TopicState("source", 10, 60, 3)
+    assert planned(made, more, SECONDS) == [Job(TOPIC, 60, 10, 7)]
+    made.note(Copied("wal_0", known=7, trouble="later"), SECONDS)
+    assert planned(made, more, SECONDS + 0.4) == []
+    assert planned(made, more, SECONDS + 0.6) == [Job(TOPIC, 60, 10, 7)]
+
+
+def test_a_gap_stops_a_topic_when_it_is_certain() -> None:
+    made = begun(Copied("wal_0", 10, 50, 40, 7))
+    gone = TopicState("source", 41, 60, 3)
+    assert planned(made, gone, 1.0) == []
+    (stop,) = made.plan({TOPIC.name: gone}, 1.0 + CERTAIN_SECONDS[Reason.SOURCE_GAP]).stops
+    assert (stop.reason, stop.offset) == (Reason.SOURCE_GAP, 40)
+    assert made.names == []

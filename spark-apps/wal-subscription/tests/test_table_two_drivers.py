@@ -1,0 +1,108 @@
+"""Two drivers at once, killed and frozen at any moment: each row is there once; without the condition, it is not.
+
+The long form (`pytest -m soak`) kills the store, too; both print what they did. What there is without the condition is
+seen in the long form; in the short one a mutant of `test_table.py` shows it.
+"""
+
+from __future__ import annotations
+
+import json
+import random
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from mirror_writers import Writers
+from mirrors import side_of
+from record_logs import CPU, MEM, NET
+from record_writers import CONDITION, NO_CONDITION, Database
+from table_writers import write_tables
+from tabled import Tabled
+
+from seawall_e2e.loopback import KafkaProcesses
+from seawall_e2e.loopback.s3 import S3Process
+from seawall_e2e.waiting import wait_until
+
+pytest_plugins = ("mirror_beds", "table_beds")
+pytestmark = [pytest.mark.integration, pytest.mark.xdist_group("mirror")]
+SHORT = {"kills": 5, "freezes": 2}
+LONG = {"kills": 100, "freezes": 40}
+STORE_KILLS = 4
+
+
+def nothing(_: int) -> None:
+    """Besides."""
+
+
+def harmed(
+    tabled: Tabled,
+    folder: Path,
+    least: dict[str, int],
+    how: str = CONDITION,
+    also: Callable[[int], None] = nothing,
+) -> tuple[Database, dict[str, int]]:
+    """Two drivers that are harmed until that much was done, and then end their work; what was written, and counted."""
+    path, seed, rounds = folder / "request.json", random.Random(7), 0  # noqa: S311 - a fixed row of faults
+    path.write_text(json.dumps(tabled.request()))
+    database, writers = Database(tabled.sources[0], tabled.source.options), Writers(path, how, target=write_tables)
+    try:
+        with database.writes():
+            while any(writers.counts[what] < number for what, number in least.items()):
+                writers.harm(seed)
+                also(rounds)
+                rounds += 1
+        wait_until(tabled.has_all, "all is written", within=180)
+        return database, writers.total()
+    finally:
+        writers.close()
+
+
+def test_two_drivers_that_are_killed_and_frozen_write_each_row_once(
+    source_kafka: KafkaProcesses, bucket_server: S3Process, tmp_path: Path
+) -> None:
+    tables = {"include": ["public.*"], "exclude": list[str]()}
+    tabled = Tabled(side_of(source_kafka), bucket_server, tmp_path / "keys", tables=tables)
+    tabled.make()
+    database, total = harmed(tabled, tmp_path, SHORT)
+    rows = tabled.require_once(database.log, CPU, MEM)
+    print(f"{rows} rows once and in order in {len(tabled.log())} commits; {total}")  # noqa: T201 - the counts are the evidence
+    assert total["stopped"] == 0
+    assert total["refused"] > 0, "the two never met"
+
+
+@pytest.mark.soak
+def test_without_the_condition_the_same_two_drivers_lose_rows_or_write_them_twice(
+    source_kafka: KafkaProcesses, bucket_server: S3Process, tmp_path: Path
+) -> None:
+    tabled = Tabled(side_of(source_kafka), bucket_server, tmp_path / "keys")
+    tabled.make()
+    database, _ = harmed(tabled, tmp_path, {"kills": 2, "freezes": 2}, NO_CONDITION)
+    with pytest.raises(AssertionError):
+        tabled.require_once(database.log, CPU, MEM, NET)
+
+
+@pytest.mark.soak
+@pytest.mark.timeout(2400)
+def test_two_drivers_and_a_store_that_are_killed(
+    source_kafka: KafkaProcesses, bucket_server: S3Process, tmp_path: Path
+) -> None:
+    tabled = Tabled(side_of(source_kafka), bucket_server, tmp_path / "keys")
+    tabled.make()
+    kills = 0
+
+    def kill_the_store(rounds: int) -> None:
+        nonlocal kills
+        if rounds % 25 == 10:
+            bucket_server.kill()
+            time.sleep(1)
+            bucket_server.start()
+            kills += 1
+
+    database, total = harmed(tabled, tmp_path, LONG, also=kill_the_store)
+    rows = tabled.require_once(database.log, CPU, MEM, NET)
+    commits = len(tabled.log())
+    print(f"{rows} rows once and in order in {commits} commits; {kills} kills of the store; {total}")  # noqa: T201 - as above
+    assert kills >= STORE_KILLS
+    assert total["stopped"] == 0
+    assert commits > 100, "there was a checkpoint"
