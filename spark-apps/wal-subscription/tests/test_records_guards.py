@@ -74,8 +74,8 @@ def test_no_guard_can_be_taken_away(tell: Stories) -> None:
             rewritten(
                 Copier,
                 "_open",
-                "begin(found, request, topic), False",
-                "begin(found, request, topic), True",
+                "self._first_place(job)), False",
+                "self._first_place(job)), True",
             ),
             tell.a_topic_begins_anew_and_an_older_generation_writes_no_more,
         ),

@@ -64,10 +64,11 @@ class Progress:
 
     def to_json(self) -> bytes:
         """The value of the record, whose key is the topic."""
-        return json.dumps(self.members(), separators=(",", ":")).encode()
+        place = None if self.snapshot is None else self.snapshot._asdict()
+        return json.dumps({**self.members(), "snapshot": place}, separators=(",", ":")).encode()
 
     def members(self) -> dict[str, Any]:
-        """What it says, as JSON has it."""
+        """What progress of all sinks says, as JSON has it."""
         return {
             "version": VERSION,
             "writer": self.writer,
@@ -84,7 +85,6 @@ class Progress:
             "selection": self.selection,
             "last": self.last,
             "givenUp": [given_up._asdict() for given_up in self.given_up],
-            "snapshot": None if self.snapshot is None else self.snapshot._asdict(),
         }
 
 
