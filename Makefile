@@ -12,7 +12,7 @@ TESTS := operator/tests spark-apps e2e
 # Tests start hundreds of Python processes, each of which would compile all that it imports.
 unexport PYTHONDONTWRITEBYTECODE
 # In one process, because they write one file of counts.
-GOLDEN_TESTS := $(addprefix operator/tests/,kernel/test_transcripts.py kernel/test_counts.py kernel/test_crash_at_every_call.py purge/test_purge_crash.py policy/test_purge_policy_world.py reassignment/test_reassignment_crash.py rollout/test_restart_crash.py verification/test_verification_crash.py backup/test_backup_crash.py backup/test_backup_policy.py backup/test_bracket.py backup/test_drills.py backup/test_retention.py restore/test_restore_crash.py restore/test_scratch_crash.py subscription/test_subscription_crash.py subscription/test_records_crash.py subscription/test_promotion.py verification/test_verification_schedule.py hold/test_wal_hold.py cli/test_status_command.py domain/rollout/test_transcripts.py)
+GOLDEN_TESTS := $(addprefix operator/tests/,kernel/test_transcripts.py kernel/test_counts.py kernel/test_crash_at_every_call.py purge/test_purge_crash.py policy/test_purge_policy_world.py reassignment/test_reassignment_crash.py rollout/test_restart_crash.py verification/test_verification_crash.py backup/test_backup_crash.py backup/test_backup_policy.py backup/test_bracket.py backup/test_drills.py backup/test_retention.py restore/test_restore_crash.py restore/test_scratch_crash.py subscription/test_subscription_crash.py subscription/test_records_crash.py subscription/test_table_crash.py subscription/test_promotion.py verification/test_verification_schedule.py hold/test_wal_hold.py cli/test_status_command.py domain/rollout/test_transcripts.py)
 INSTANCE_ENV = eval "$$($(PLATFORM)/cluster env)"
 CACHE := $(or $(SEAWALL_CACHE),$(or $(XDG_CACHE_HOME),$(HOME)/.cache)/seawall)
 
@@ -50,6 +50,7 @@ e2e-soak: .venv/.stamp cluster images spark ## Faults in a loop, SOAK_SECONDS=60
 	$(INSTANCE_ENV) && SOAK_SECONDS=$(SOAK_SECONDS) $(PYTEST) e2e -m soak -s
 	CRASH_POINTS=all $(PYTEST) operator/tests/integration/test_purge_crash_points.py -s
 	ADVERSARY=all $(PYTEST) -n 4 operator/tests/adversary/test_adversary_at_every_call.py -rA
+	$(PYTEST) -m soak operator/tests/integration/test_holds_under_faults.py -s
 	$(PYTEST) -m soak operator/tests/simulation/test_many_days.py -s
 
 SEED ?= 1

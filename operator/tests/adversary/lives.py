@@ -19,6 +19,7 @@ from tests.fakes.datanodes import FakeDatanodes
 from tests.fakes.intents import FakeIntentStore
 from tests.fakes.kafka import FakeKafkaClusters
 from tests.fakes.kube import FakeKube
+from tests.fakes.object_store import FakeObjectStores
 from tests.fakes.spark import FakeSparkApplications
 from tests.support.watched import OPENS, watched
 
@@ -30,11 +31,12 @@ PORTS = {
     FakeDatanodes: "pods",
     FakeIntentStore: "intents",
     FakeKafkaClusters: "kafka",
+    FakeObjectStores: "objects",
 }
 BY_CALL = {
     **dict.fromkeys(("wal_settings", "datanode_settings"), "settings"),  # they show nothing else of the database
     **dict.fromkeys(("reports", "nodes", "flush_regions", "set_maintenance", "in_maintenance"), "database"),
-    **dict.fromkeys(("snapshot", "head", "claim", "advance_markers"), "etcd"),
+    **dict.fromkeys(("snapshot", "head", "claim", "advance_markers", "table_names"), "etcd"),
     **dict.fromkeys(("get_config_map", "write_config_map"), "kube:ConfigMap"),
     "get_secret": "kube:Secret",
     "get_greptimedb_cluster": "kube:GreptimeDBCluster",

@@ -13,6 +13,7 @@ from tests.adversary.judge import Violation
 from tests.adversary.lives import Adversary, Move
 from tests.adversary.subscriptions import CLUSTER, SUBSCRIPTION, TOPIC, SubscriptionReferee, edits
 from tests.worlds.records_world import ROWS, SPEC, RecordsWorld
+from tests.worlds.table_world import TableWorld
 
 MANY = 12
 
@@ -42,6 +43,34 @@ class RecordsArena(RecordsWorld):
                 if is_log and request["target"]["clusterId"] == self.kafka.cluster_id:
                     raise Violation(f"W: rows go to {request['records'][output]['topic']}, which is of the log")
         return super().hand_on(topic, request)
+
+
+@dataclass
+class TableArena(TableWorld):
+    """The same, for rows that go to a bucket."""
+
+    time: Clocks = field(default_factory=Clocks)
+    others: set[str] = field(default_factory=set)
+
+    def __post_init__(self) -> None:
+        self.referee = SubscriptionReferee(self)  # type: ignore[arg-type] # it is the same to it
+        super().__post_init__()
+        self.kube._now = self.spark.now = self.data_plane.now = self.time.true
+        for topic in self.kafka.topics.values():
+            topic.log.now = self.time.true
+
+    def check(self, after: str = "") -> None:
+        """The referee sees every change by itself."""
+
+
+def tabled() -> TableArena:
+    """One whose rows go to a bucket, and that has handed all on; then rows are written."""
+    arena = TableArena()
+    arena.subscribe(tables={"include": ["public.*"]})
+    arena.live(arena.is_even)
+    arena.write(TOPIC, 30)
+    arena.referee.jobs = set(arena.spark.specs)
+    return arena
 
 
 def begun() -> RecordsArena:
@@ -118,6 +147,39 @@ def progress_goes_back(arena: RecordsArena) -> None:
         ]
 
 
+def _newest(arena: TableArena) -> str | None:
+    """The last commit of a topic."""
+    return max((name for name in arena.objects if f"/{TOPIC}/" in name), default=None)
+
+
+def store_is_silent(arena: TableArena) -> None:
+    arena.buckets.is_silent = True
+
+
+def store_refuses(arena: TableArena) -> None:
+    arena.buckets.refuses = "AccessDenied (Access Denied.)"
+
+
+def store_is_well(arena: TableArena) -> None:
+    arena.buckets.is_silent, arena.buckets.refuses = False, ""
+
+
+def forge_commit(arena: TableArena) -> None:
+    """Somebody writes beyond the chain, as another writer."""
+    name = _newest(arena)
+    if name is not None:
+        forged = {**json.loads(arena.objects[name]), "writer": "somebody", "position": 999, "readFrom": 999}
+        arena.objects[name[:-25] + f"{forged['number'] + 1:020}.json"] = json.dumps(forged).encode()
+
+
+def forge_commit_of_another_topic(arena: TableArena) -> None:
+    """A copy of another topic's commit, and further than this one's."""
+    name = _newest(arena)
+    if name is not None:
+        forged = {**json.loads(arena.objects[name]), "topic": "wal_1", "position": 999, "readFrom": 999}
+        arena.objects[name[:-25] + f"{forged['number'] + 1:020}.json"] = json.dumps(forged).encode()
+
+
 def make_table(arena: RecordsArena) -> None:
     """A table with rows, which no run knows."""
     region = MANY << 32
@@ -174,12 +236,16 @@ OF_MIRRORS = frozenset(
     }
 )
 """Moves that a subscription of rows does not know."""
+OF_BOTH = frozenset(
+    {"old_drivers_wake_up", "make_table", "drop_table", "rename_table", "pool_grows", "select everything"}
+    | {"select others", "an_entry_stays_open", "an_entry_is_whole"}
+)
 OF_RECORDS = (
     *(move for move in mirrors.OF_SUBSCRIPTIONS if move.name not in OF_MIRRORS),
     *(_move(make, "kafka") for make in (lose_rows, lose_progress, recreate_progress, forge_progress)),
     *(_move(make, "kafka") for make in (progress_goes_back, an_entry_stays_open, an_entry_is_whole)),
     *(_move(make, "kafka") for make in (old_drivers_wake_up, make_table)),
-    *(_move(make, "store") for make in (drop_table, rename_table)),
+    *(_move(make, "etcd") for make in (drop_table, rename_table)),
     _move(pool_grows, "kafka", CLUSTER),
     _move(edits(tables={"include": ["*"]}), SUBSCRIPTION, name="select everything"),
     _move(edits(tables={"include": ["private.*"]}), SUBSCRIPTION, name="select others"),
@@ -188,4 +254,10 @@ OF_RECORDS = (
         SUBSCRIPTION,
         name="dead letters",
     ),
+)
+OF_TABLES = (
+    *(move for move in OF_RECORDS if move.name in OF_BOTH),
+    *(move for move in mirrors.OF_SUBSCRIPTIONS if move.name not in OF_MIRRORS | {"other_target", "target_is_silent"}),
+    *(_move(make, "objects") for make in (store_is_silent, store_refuses, store_is_well)),
+    *(_move(make, "objects") for make in (forge_commit, forge_commit_of_another_topic)),
 )

@@ -30,7 +30,7 @@ from tests.adversary.lives import Adversary, Scenario
 from tests.adversary.managed import OF_MANAGED, edited, roll_it_out
 from tests.adversary.moves import COMMON
 from tests.adversary.people_moves import RUN_PAUSED
-from tests.adversary.records import OF_RECORDS
+from tests.adversary.records import OF_RECORDS, OF_TABLES
 from tests.adversary.replicas import OF_REPLICAS, balancing, growing, reassign
 from tests.adversary.restores import OF_RESTORES, approved_plan, restore
 from tests.adversary.roll import roll, rollable
@@ -302,4 +302,5 @@ SCENARIOS = (
     Scenario("subscription goes on", even, copy, OF_SUBSCRIPTIONS),
     Scenario("rows begin", records.begun, records.hand_on, OF_RECORDS),
     Scenario("rows go on", records.even, records.hand_on, OF_RECORDS),
+    Scenario("rows go to a bucket", records.tabled, records.hand_on, OF_TABLES),
 )

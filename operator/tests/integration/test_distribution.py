@@ -22,7 +22,7 @@ pytestmark = [pytest.mark.integration, pytest.mark.xdist_group("distribution")]
 
 ROOT = Path(__file__).parents[3]
 FETCH_TIMEOUT = 500
-OF_OPERATOR = ("confluent_kafka", "kafka", "kopf", "numpy", "prometheus_client")
+OF_OPERATOR = ("confluent_kafka", "kafka", "kopf", "numpy", "obstore", "prometheus_client")
 ARCHITECTURE = {"x86_64": "amd64", "aarch64": "arm64"}[platform.machine()]
 
 

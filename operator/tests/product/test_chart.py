@@ -587,6 +587,8 @@ def test_the_network_policy_opens_dns_the_api_server_kafka_the_data_plane_and_me
     rules = the(without, "NetworkPolicy")["spec"]["egress"]
     assert len(rules) == 3
     assert all(rule["ports"] for rule in rules), "a rule without ports opens all of them"
+    stores = render({"networkPolicy": {"enabled": True, "storePorts": [9000]}})
+    assert the(stores, "NetworkPolicy")["spec"]["egress"][-1] == {"ports": [{"port": 9000, "protocol": "TCP"}]}
 
 
 def test_several_replicas_survive_a_drain_and_spread_over_nodes(render: Render) -> None:

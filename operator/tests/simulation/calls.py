@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -15,6 +16,7 @@ from seawall.domain.errors import Conflict, OutsideUnavailable
 from seawall.domain.kafka import NoKafka, Unreachable
 from tests.adversary.judge import CHANGES, Violation
 from tests.adversary.lives import ALL, BY_CALL, COMPARES, PORTS, Move
+from tests.fakes.kafka import FakeKafka
 from tests.support.mortal import Died
 from tests.support.watched import OPENS, watched
 
@@ -22,7 +24,10 @@ if TYPE_CHECKING:  # they import this module
     from tests.simulation.process import Process
     from tests.simulation.run import Simulation
 
-CHANGING = CHANGES | {"reassign", "alter_configs", "alter_throttles", "elect_preferred_leaders", "create_topics"}
+CHANGING = CHANGES | {
+    *("reassign", "alter_configs", "alter_throttles", "elect_preferred_leaders", "create_topics"),
+    *("replace_spec", "take_producer_id", "append_nulls"),
+}
 """Calls after which the world may be another one."""
 QUIET = frozenset({"post_event", "forget", "maintenance_of"}) | OPENS
 """Calls that send nothing, or whose failure nobody sees."""
@@ -40,6 +45,8 @@ class Tick:
     key: Key
     looks_since: int = 0
     acts_since: int = 0
+    fault: str | None = None
+    """What happens to the first change of the action that is under way."""
 
 
 @dataclass
@@ -112,28 +119,25 @@ class _Seat:
             self.process.clock.heard = sim.day.time.time
         return answer
 
-    def _send(self, fault: str | None, at: int, function: Callable[[], Any], name: str, args: tuple[Any, ...]) -> Any:
+    def _send(self, fault: str | None, at: int, function: partial[Any], name: str, args: tuple[Any, ...]) -> Any:
         """The call arrives and is judged. What nobody could see is written off, and its answer is as it was."""
         answers: list[Any] = []
 
-        def keep(*_: Any) -> Any:
+        def keep() -> Any:
             answers.append(function())
             return answers[0]
 
-        kafka = self.sim.day.kafka
-        before = kafka.unreachable
-        if self.kind == "kafka" and fault == "not_sent":
-            kafka.unreachable = SILENT
-        kafka.lost_answers = int(self.kind == "kafka" and fault == "answer_lost")
+        def judged(*_: Any) -> Any:
+            return self.sim.checks.call(keep, name, args) if name in CHANGING else keep()
+
         try:
-            return self.sim.day.referee.call(keep, name, *args)
+            with _losing(fault, function):
+                return self.sim.day.referee.call(judged, name, *args)
         except Violation as violation:
             self.sim.found(violation, at)
             if not answers and violation.__context__ is not None:
                 raise violation.__context__ from None
             return answers[0]
-        finally:
-            kafka.unreachable, kafka.lost_answers = before, 0
 
     def _fail(self, fault: str | None, name: str, part: str) -> None:
         """What hinders a call from arriving."""
@@ -170,6 +174,23 @@ class _Seat:
             found = BY_CALL.get(name)
             return found or f"kube:{args[0].KIND.kind}"
         return self.kind or BY_CALL.get(name, ALL)
+
+
+@contextmanager
+def _losing(fault: str | None, function: partial[Any]) -> Iterator[None]:
+    """The Kafka that is asked loses the request, or its answer."""
+    port = getattr(function.func, "__self__", None)
+    kafka = getattr(port, "kafka", port)
+    if not isinstance(kafka, FakeKafka):
+        yield
+        return
+    before = kafka.unreachable
+    kafka.unreachable = SILENT if fault == "not_sent" else before
+    kafka.lost_answers = int(fault == "answer_lost")
+    try:
+        yield
+    finally:
+        kafka.unreachable, kafka.lost_answers = before, 0
 
 
 def describe(name: str, args: tuple[Any, ...]) -> str:

@@ -33,11 +33,9 @@ class _Sleeper(selectors.SelectSelector):
         self._world = world
 
     def select(self, timeout: float | None = None) -> list[Any]:
-        """Time passes."""
+        """Time passes, also where nobody sleeps: who is due a hair later than now would else be asked for ever."""
         assert timeout is not None, "nobody waits for anything any more"
-        if timeout > 0:
-            # Rounded up: a timer that is due a microsecond later would be asked for ever.
-            self._world.time += timedelta(microseconds=int(timeout * 1_000_000) + 1)
+        self._world.time += timedelta(microseconds=int(timeout * 1_000_000) + 1)
         return []
 
 

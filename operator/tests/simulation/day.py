@@ -13,6 +13,8 @@ from tests.adversary.judge import Violation
 from tests.adversary.roll import RollArena
 from tests.fakes.kafka import FakeKafka
 from tests.fakes.kafka_moves import advance
+from tests.simulation.backups import Backups
+from tests.simulation.mirror import Mirror
 from tests.worlds import reassignment_world, restart_world
 from tests.worlds.purge_world import NAMESPACE, SPEC, WAL
 
@@ -20,8 +22,9 @@ KINDS = {each.KIND.kind: each for each in RESOURCES}
 HISTORY = 12
 """How many rows of a region are remembered that it has flushed: a manifest of before may come back."""
 BROKERS = 4
-SAFETY = {"staleAfter": "60s", "openGrace": "70s"}
-EVERY = {**SPEC, "safety": SAFETY, "interval": "2m"}
+SAFETY = {"staleAfter": "15s", "openGrace": "25s"}
+"""Short, so that a run ends within the time in which much happens."""
+EVERY = {**SPEC, "safety": SAFETY, "interval": "40s"}
 
 
 @dataclass
@@ -31,6 +34,8 @@ class Day(RollArena):
     Attributes:
         random: what databases do by chance.
         acknowledged: how many rows were.
+        mirrors: whether there is a subscription.
+        backs_up: whether there is a policy of backups.
         is_excused: the adversary itself broke what is checked of replicas.
         damaged_by: moves after which not everything can be as declared.
         is_at_rest: the database writes no more.
@@ -38,6 +43,10 @@ class Day(RollArena):
 
     kafka: FakeKafka = field(default_factory=lambda: FakeKafka(brokers=BROKERS))
     random: Random = field(default_factory=Random)
+    mirrors: bool = True
+    backs_up: bool = True
+    mirror: Mirror = field(init=False)
+    backups: Backups = field(init=False)
     most: int = 2
     unthrottled_is_fine: bool = False
     acknowledged: int = 0
@@ -56,8 +65,10 @@ class Day(RollArena):
             reassignment={"maxConcurrentPartitions": self.most, "throttleBytesPerSecond": "1Mi"},
         )
         self.kube.apply(Key(NAMESPACE, "every"), EVERY, kind=WALPurgePolicy)
+        self.mirror, self.backups = Mirror(self), Backups(self)
         self.referee.moved()
         self.referee.beside = [self.check_pods, self.watch_lease, self.check_replicas, self.check_maintenance]
+        self.referee.beside += [self.mirror.check, self.backups.check]
 
     # --- what databases, Kafka and Kubernetes do
 
@@ -77,6 +88,14 @@ class Day(RollArena):
             self.referee.moved()
         self.run_spark()
         self.collect_garbage()
+
+    def _end(self, key: Key) -> None:
+        """An application that runs gets on, and may end."""
+        try:
+            if not self.mirror.work(key):
+                super()._end(key)
+        except AssertionError as error:
+            raise Violation(f"S: a job: {error}") from error
 
     def work(self, rows: int = 8) -> None:
         """The database of the WALCluster writes, and flushes some regions."""
@@ -128,7 +147,8 @@ class Day(RollArena):
 
     def check_replicas(self, call: str = "") -> None:
         """Writes go on, no more moves than allowed, nothing is copied without a throttle."""
-        if self.is_excused or call not in reassignment_world.CHANGES:
+        is_new = any(topic.views_until_led for topic in self.kafka.topics.values())  # and nobody leads it yet
+        if self.is_excused or is_new or call not in reassignment_world.CHANGES:
             return
         try:
             reassignment_world.World.check(self, call)  # type: ignore[arg-type]  # it has what that needs
@@ -147,7 +167,8 @@ class Day(RollArena):
             raise Violation("M: maintenance may outlive the WALCluster")
 
     def excuse(self) -> None:
-        """What is wrong with replicas now is the adversary's doing."""
+        """What is wrong with replicas and copies now is not the operator's doing."""
+        self.mirror.excuse()
         try:
             self.check_replicas("reassign")
         except Violation:

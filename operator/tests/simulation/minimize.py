@@ -46,7 +46,9 @@ def story(found: Result) -> str:
     """What people read of it."""
     plan = found.plan
     mode = {"Logical": "A", "Disabled": "B"}[plan.auto_prune]
-    head = f"seed {plan.seed}, mode {mode}: {found.violation or 'nothing is wrong'}"
+    beside = [word for word, has in (("a subscription", plan.mirrors), ("backups", plan.backs_up)) if has]
+    objects = f", with {' and '.join(beside)}" if beside else ""
+    head = f"seed {plan.seed}, mode {mode}{objects}: {found.violation or 'nothing is wrong'}"
     busy = ", ".join(f"{clock(begin)[:8]} to {clock(end)[:8]}" for begin, end in plan.windows)
     left_out = len(plan_of(plan.seed).happenings) - len(plan.happenings)
     what = [f"  {each}" for each in plan.happenings]

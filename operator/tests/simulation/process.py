@@ -60,7 +60,7 @@ class Process:
         guard = Guarded(sim, self).guard
         outside = Outside(
             guard(day.kube),
-            guard(FakeKafkaClusters({"kafka:9092": day.kafka})),
+            guard(FakeKafkaClusters({"kafka:9092": day.kafka, "dr:9092": day.mirror.target})),
             guard(day.network),
             guard(day.intents),
             guard(day.spark),
@@ -158,7 +158,9 @@ class _Noting:
 
     def perform(self, obj: Any, action: Any) -> Any:
         """One action."""
-        self._process.running[-1].acts_since = len(self._process.sim.record.names)
+        sim, tick = self._process.sim, self._process.running[-1]
+        sim.nemesis.before_action(type(action).__name__)
+        tick.acts_since = len(sim.record.names)
         return self._controller.perform(obj, action)
 
 

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import hashlib
 import json
 import random as chance
 from collections import Counter, deque
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from random import Random
 from typing import Any
@@ -20,22 +19,20 @@ from tests.adversary.judge import Violation
 from tests.fakes.ids import seed_ids
 from tests.simulation import calm
 from tests.simulation.calls import CHANGING, Record, Tick, describe
+from tests.simulation.checks import Checks
 from tests.simulation.clocks import VirtualLoop
 from tests.simulation.day import Day
-from tests.simulation.deeds import CALL_FAULTS, DEEDS
+from tests.simulation.nemesis import Nemesis
 from tests.simulation.plan import CALM_AT, Happening, Plan, clock, plan_of
 from tests.simulation.process import Process, Stopped
 from tests.simulation.watch import Watch
-from tests.support.mortal import Died
 
 LAST_LINES = 60
 BUSY_STEP, CALM_STEP = 2.0, 120.0
-SLOW = (3_000.0, 6_000.0)
+SLOW = (6_000.0, 12_000.0)
 """How long a look takes to begin while the operator is slow."""
-PATIENCE = 40
+PATIENCE = 20
 """Steps that an object may take soon, one after another, while the operator is slow."""
-LOOK_AT_NO_LEDGER = frozenset({"WALPurgePolicy", "WALBackupPolicy", "VerificationSchedule", "Replication", "Brokers"})
-"""Kinds that go on in the middle of a tick of the same process: looks at one ledger wait for each other."""
 TAKES_OVER = (3.0, 15.0)
 """Until another process has the Lease."""
 
@@ -81,8 +78,8 @@ class Simulation:
     def __post_init__(self) -> None:
         self._digest = hashlib.sha256()
         self._lines: deque[str] = deque(maxlen=LAST_LINES)
-        self._waiting = deque(self.plan.happenings)
-        self._armed: list[tuple[Happening, int]] = []
+        self.nemesis = Nemesis(self)
+        self.checks = Checks(self)
         self._names = iter(range(1_000))
         self.watch = Watch(self, self.day.kube)
 
@@ -114,7 +111,7 @@ class Simulation:
 
     def _end(self, name: str, number: int) -> None:
         if not self.is_calm and not self.is_over:
-            self.happen(Happening(self.now, 0, name, number))
+            self.nemesis.happen(Happening(self.now, 0, name, number))
 
     # --- the life of the processes
 
@@ -132,12 +129,7 @@ class Simulation:
 
     def _step(self) -> None:
         try:
-            self._arm()
-            overdue = [each for each, _ in self._armed if each.at < self.now - 30.0]
-            self._armed = [each for each in self._armed if each[0] not in overdue]
-            for each in overdue:
-                if each.name not in CALL_FAULTS:
-                    self.happen(each)
+            self.nemesis.pass_time()
             self.day.step()
             self.watch.look()
         except Violation as violation:
@@ -173,37 +165,6 @@ class Simulation:
         if not any(each.leads for each in self.processes) and not self.is_over:
             self.elect(self.processes[0])
 
-    def freeze(self, number: int) -> None:
-        """The innermost tick stands still, another process takes over and works, and then it goes on."""
-        if not self.inside or len(self.inside) > 2:
-            return
-        busy = {id(tick.process) for tick in self.inside}
-        other = next((each for each in self.processes if id(each) not in busy), None)
-        if other is None:
-            return
-        self.day.time.time += timedelta(seconds=15)
-        self.elect(other)
-        for _ in range(3 + number % 20):
-            self.day.time.time += timedelta(seconds=self.random.uniform(0.1, 10.0))
-            self._step()
-            self._tick_any(other)
-
-    def meanwhile(self, number: int) -> None:
-        """Other threads of the process that calls do something."""
-        if not self.inside or len(self.inside) > 2:
-            return
-        for _ in range(1 + number % 6):
-            self._tick_any(self.inside[-1].process, LOOK_AT_NO_LEDGER)
-
-    def _tick_any(self, process: Process, kinds: frozenset[str] | None = None) -> None:
-        under_way = {(tick.kind, tick.key) for tick in self.inside if tick.process is process}
-        known = sorted(each for each in process.subjects if kinds is None or each.kind in kinds)
-        free = [each for each in known if (each.kind, each.key) not in under_way]
-        if free and not process.is_dead:
-            chosen = self.random.choice(free)
-            with contextlib.suppress(Died):  # of it alone: who called goes on
-                process.tick(chosen.kind, chosen.key)
-
     def reaches_kube(self, process: Process) -> bool:
         """Whether the API server answers it."""
         return not self.api_server_is_down and not process.cut_off
@@ -220,49 +181,17 @@ class Simulation:
         return len(record.names) - 1
 
     def before_call(self, process: Process, name: str, part: str) -> str | None:
-        """Who waited for this call acts now; what becomes of the call itself."""
+        """Others act first; what becomes of the call itself."""
         if self.is_over:
             raise Stopped
-        self._arm()
-        if not self._armed:
-            return None
-        due = [each for each, left in self._armed if left == 0]
-        self._armed = [(each, left - 1) for each, left in self._armed if left > 0]
-        fault = None
-        for each in due:
-            if each.name in CALL_FAULTS:
-                fault = each.name
-                self.counts["faults of calls"] += 1
-                self.log(f"{process.name} {name} ({part}): {fault}")
-            else:
-                self.happen(each)
-        return fault
-
-    def _arm(self) -> None:
-        while self._waiting and self._waiting[0].at <= self.now:
-            each = self._waiting.popleft()
-            self._armed.append((each, each.calls))
-
-    def happen(self, happening: Happening) -> None:
-        """Somebody or something acts."""
-        deed = DEEDS[happening.name]
-        self.log(f"*** {deed.name.replace('_', ' ')} ({happening.number})")
-        self.counts["happenings"] += 1
-        self.day.excuse()
-        deed.make(self, happening.number)
-        if deed.destroys:
-            self.day.damaged_by.append(deed.name)
-        self.record.moves.append((len(self.record.names), deed.as_move()))
-        self.day.referee.moved()
-        self.day.excuse()
-        self.day.note()
-        self.watch.look()
+        return self.nemesis.before_call(process, name, part)
 
     def after_call(self, process: Process, name: str, kind: str | None, args: tuple[Any, ...]) -> None:
         """What changed is noted, and watchers hear of it."""
         if name in CHANGING:
             what = describe(name, args)
             self.counts["changes"] += 1
+            self.counts[name] += 1
             self.writes.append(f"{process.name}: {what}")
             self.log(f"{process.name} {what}")
         if kind in {"kube", "pods"} and name in CHANGING:
@@ -310,11 +239,12 @@ def simulate(seed: int, happenings: Sequence[Happening] | None = None) -> Result
     """The day of a seed, or only a part of what happens on it."""
     plan = plan_of(seed)
     if happenings is not None:
-        plan = Plan(plan.seed, plan.auto_prune, plan.destroys, plan.windows, tuple(happenings))
+        plan = replace(plan, happenings=tuple(happenings))
     seed_ids(f"ids of {seed}")
     state = chance.getstate()
     chance.seed(f"queues of {seed}")  # the queues draw from it
-    day = Day(auto_prune=plan.auto_prune, random=Random(f"day of {seed}"))  # noqa: S311 - a seed, no secret
+    chances = Random(f"day of {seed}")  # noqa: S311 - a seed, no secret
+    day = Day(auto_prune=plan.auto_prune, random=chances, mirrors=plan.mirrors, backs_up=plan.backs_up)
     sim = Simulation(plan, day, Random(f"run of {seed}"))  # noqa: S311 - as above
     loop = VirtualLoop(day.time)
     try:
@@ -341,4 +271,6 @@ def _state_of(day: Day) -> str:
     """All that outlives the processes, in an order of its own."""
     objects = {f"{kind} {key}": raw for (kind, key), raw in day.kube._objects.items()}
     logs = {name: [topic.log.log_start, topic.log.end, topic.replicas] for name, topic in day.kafka.topics.items()}
-    return json.dumps([objects, logs, sorted(day.kafka.topics)], sort_keys=True, default=str)
+    copies = {name: [topic.log.topic_id, topic.log.end] for name, topic in day.mirror.target.topics.items()}
+    manifests = sorted(map(list, day.stored))
+    return json.dumps([objects, logs, sorted(day.kafka.topics), copies, manifests], sort_keys=True, default=str)

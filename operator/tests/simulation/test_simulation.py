@@ -9,13 +9,16 @@ from pathlib import Path
 
 import pytest
 
+from tests.adversary.test_adversary_mutants import no_reread
 from tests.simulation.minimize import minimize, story
-from tests.simulation.mutants import QUICK, Bug, find, newest_region_counts
+from tests.simulation.mutants import BUGS, QUICK, Bug, find, newest_region_counts
+from tests.simulation.plan import Happening, plan_of
 from tests.simulation.run import simulate
 
 pytestmark = pytest.mark.usefixtures("quiet")
 
 SEEDS = range(1, 21)
+SEED_WITH_DELETES, SEED_WITH_LOSSES = 10, 3
 OPERATOR = Path(__file__).parents[2]
 DIGEST = "import sys; from tests.simulation.run import simulate; print(simulate(int(sys.argv[1])).digest)"
 
@@ -37,20 +40,32 @@ def test_a_seed_is_one_run_in_another_process_with_another_order_of_sets() -> No
     assert simulate(5).digest != simulate(2).digest
 
 
-@pytest.mark.parametrize("bug", QUICK, ids=lambda bug: bug.__name__)
-def test_a_planted_bug_is_found(bug: Bug) -> None:
+@pytest.mark.parametrize("bug", [bug for bug in BUGS if bug.name in QUICK], ids=lambda bug: bug.name)
+def test_a_planted_bug_is_found_as_what_it_breaks(bug: Bug) -> None:
     assert find(bug, range(1, 6)) is not None
+
+
+def test_what_happens_between_a_look_and_its_action_is_noticed_by_who_reads_again() -> None:
+    """People stop deletes when a delete is decided: nothing goes; without the second read it does."""
+    begin = plan_of(SEED_WITH_DELETES).windows[0][0]
+    stops = [Happening(begin, 0, "stop_deletes", 399, "DeleteRecords")]
+    honest = simulate(SEED_WITH_DELETES, stops)
+    assert (honest.violation, honest.counts["happenings"]) == (None, 2)  # and it is taken back
+    with pytest.MonkeyPatch.context() as patch:
+        no_reread(patch)
+        found = simulate(SEED_WITH_DELETES, stops)
+    assert found.violation == "L: delete_records although seawall.dev/stop-deletes is set"
 
 
 def test_a_seed_that_fails_is_told_with_as_little_as_is_needed() -> None:
     with pytest.MonkeyPatch.context() as patch:
         newest_region_counts(patch)
-        found = simulate(1)
-        least = minimize(found)
+        found = simulate(SEED_WITH_LOSSES)
+        least = minimize(found, most_runs=8)
     assert found.violation is not None
     assert least.violation is not None
     assert least.violation.startswith("I1: ")
     assert len(least.plan.happenings) < len(found.plan.happenings)
     told = story(least)
-    assert told.startswith("seed 1, mode ")
+    assert told.startswith(f"seed {SEED_WITH_LOSSES}, mode ")
     assert f"({len(found.plan.happenings) - len(least.plan.happenings)} left out)" in told

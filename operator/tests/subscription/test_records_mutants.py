@@ -8,8 +8,9 @@ import pytest
 
 from seawall.domain.subscription import contract, running, standing
 from seawall.domain.subscription.case import Case
+from seawall.domain.subscription.committed import progress
 from seawall.domain.subscription.logs import Position
-from seawall.domain.subscription.records import begin, progress, request, topics
+from seawall.domain.subscription.records import begin, request, topics
 from seawall.observe import subscription as observe
 from seawall.observe.subscription_parts import SubscriptionReader
 from tests.subscription import test_records_sink as stories

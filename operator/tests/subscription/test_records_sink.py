@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import pytest
@@ -10,6 +11,7 @@ from seawall.api.meta import ConditionType
 from seawall.api.v1alpha1.hold import WALHold
 from seawall.api.v1alpha1.subscription_status import HandedOn, StopReason, SubscriptionState
 from seawall.domain.conditions import find_condition
+from seawall.domain.spark_job.application import Ended
 from tests.worlds.purge_world import TOPICS
 from tests.worlds.records_world import ROWS, SPEC, RecordsWorld
 from tests.worlds.subscription_world import DR, TARGET
@@ -247,6 +249,44 @@ def test_resync_reads_anew_what_the_topic_of_rows_takes() -> None:
     world.live(lambda: world.runs(2) and world.is_even())
     assert [request["records"]["rows"]["maxMessageBytes"] for request in world.requests()] == [1048588, 5000000]
     assert {row.generation for row in world.subscription().status.topics} == {0}
+
+
+def test_it_begins_with_a_snapshot_whose_volume_all_pods_have_and_another_one_is_another_run() -> None:
+    world = RecordsWorld()
+    snapshot = {"uri": "file:///snapshot/may", "persistentVolumeClaim": "snapshots"}
+    world.subscribe(start={"from": "Snapshot", "snapshot": snapshot})
+    world.live(world.is_even)
+    (request,) = world.requests()
+    assert request["snapshot"] == {"uri": "file:///snapshot/may"}
+    ((_, made),) = world.spark.specs.items()
+    for role in ("driver", "executor"):
+        pod = made[role]["template"]["spec"]
+        assert {"name": "snapshot", "mountPath": "/snapshot", "readOnly": True} in pod["containers"][0]["volumeMounts"]
+        claims = [each.get("persistentVolumeClaim", {}).get("claimName") for each in pod["volumes"]]
+        assert "snapshots" in claims
+    world.subscribe(start={"from": "Earliest"})
+    world.live(lambda: world.runs(2) and world.is_even())
+    assert "snapshot" not in world.requests()[-1]
+
+
+def test_a_topic_that_has_begun_with_another_snapshot_begins_anew_when_a_person_says_so() -> None:
+    world = RecordsWorld()
+    world.streaming()
+    application = next(iter(world.spark.applications))
+    found = world.request_of(application)
+    assert found is not None
+    stop = {"topic": "wal_1", "reason": "SnapshotUnusable", "offset": None, "message": "another snapshot"}
+    body = {"version": 1, "requestDigest": found[1], "outcome": "Stopped", "message": "x", "stopped": [stop]}
+    world.spark.report(application, "COMPLETED", driver=Ended(0, json.dumps(body)))
+    found_now = world.live(lambda: world.subscription().status.state is SubscriptionState.STOPPED)
+    assert [row.stopped for row in found_now.status.topics if row.stopped] == [StopReason.SNAPSHOT_UNUSABLE]
+    world.subscribe(resync="from the new one")
+    world.live(lambda: world.subscription().status.resync == "from the new one" and world.is_even())
+    assert {row.name: row.generation for row in world.subscription().status.topics} == {
+        "wal_0": 0,
+        "wal_1": 1,
+        "wal_2": 0,
+    }
 
 
 def test_rows_may_go_to_the_kafka_of_the_log_but_not_among_its_topics() -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from seawall.api.v1alpha1.kafka_access import ExternalKafka
-from seawall.api.v1alpha1.subscription import RecordsSink, TableSelection, TableSink
+from seawall.api.v1alpha1.subscription_sinks import RecordsSink, TableSelection, TableSink
 from seawall.api.v1alpha1.subscription_status import (
     MirroredTopic,
     Producer,
@@ -18,6 +18,8 @@ from seawall.api.v1alpha1.subscription_status import (
 from seawall.api.v1alpha1.subscription_targets import TableBucket
 from seawall.domain.spark_job.bucket import s3_of
 from seawall.domain.spark_job.request import Subject, kafka_of, paths_in
+from seawall.domain.subscription.committed.chain import Commit, folder_of, object_name, parse
+from seawall.domain.subscription.committed.progress import Progress
 from seawall.domain.subscription.contract import (
     SOURCE_FOLDER,
     TABLE_UNKNOWN,
@@ -30,8 +32,6 @@ from seawall.domain.subscription.contract import (
     with_stops,
 )
 from seawall.domain.subscription.records import request as of_rows
-from seawall.domain.subscription.records.chain import Commit, folder_of, object_name, parse
-from seawall.domain.subscription.records.progress import Progress
 
 CONTRACT = Path(__file__).parents[3] / "spark-apps" / "wal-subscription" / "contract"
 
@@ -82,6 +82,8 @@ def test_a_request_for_rows_is_written_as_its_example() -> None:
     names = {table["id"]: table["name"] for table in wanted["tables"]["known"]}
     names |= dict.fromkeys(wanted["tables"]["notSelected"], "private.other")
     head = {**head_of(wanted), **of_rows.records_of(records["writer"], sink, topics)}
+    if "snapshot" in wanted:
+        head["snapshot"] = {"uri": wanted["snapshot"]["uri"]}
     tables = of_rows.tables_of(TableSelection(include=include, exclude=exclude), names)
     assert of_rows.request_body(head, wanted["databaseVersion"], tables, rows) == wanted
 

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from seawall.controllers import subscription
 from seawall.domain.kafka_log import LogOffsets, ProducerId, ProducerState
 from seawall.domain.subscription import case, contract, decide, holding, logs, promotion, running, targets
 from seawall.domain.subscription.brokers import TargetReason
@@ -19,6 +20,7 @@ from seawall.observe.subscription import Wanted
 from seawall.observe.subscription_parts import SubscriptionReader
 from tests.subscription import test_promotion as promotions
 from tests.subscription import test_subscription as stories
+from tests.subscription import test_subscription_waits as waits
 from tests.support.mutants import Mutant, find_survivors
 from tests.worlds.purge_world import TOPICS
 from tests.worlds.subscription_world import SubscriptionWorld
@@ -123,6 +125,11 @@ def suspended_in_name_only(patch: Patch) -> None:
 def begins_while_paused(patch: Patch) -> None:
     """A pause says nothing."""
     patch.setattr(decide, "_why_nothing_begins", lambda _: None)
+
+
+def blocked_configs_are_right(patch: Patch) -> None:
+    """Configs that may not be set now are looked at again a minute later."""
+    patch.setattr(subscription, "changes_configs", lambda *_: False)
 
 
 def any_configs(patch: Patch) -> None:
@@ -283,6 +290,10 @@ MUTANTS: tuple[Mutant, ...] = (
     (a_producer_for_each_run, stories.test_another_image_is_another_run_and_the_producer_stays),
     (suspended_in_name_only, stories.test_suspended_it_copies_nothing_and_the_source_keeps_the_rest),
     (begins_while_paused, stories.test_a_pause_begins_nothing_and_stops_nothing),
+    (
+        blocked_configs_are_right,
+        waits.test_configs_that_may_not_be_set_are_said_at_each_look_and_not_only_when_they_are_read,
+    ),
     (any_configs, stories.test_retention_that_somebody_sets_on_the_target_is_mended),
     (any_request, stories.test_a_request_that_somebody_forges_is_not_worked_on_again),
     (moves_at_each_tick, stories.test_a_hold_moves_every_half_minute_and_not_with_each_record),

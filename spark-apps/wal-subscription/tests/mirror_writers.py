@@ -34,6 +34,13 @@ from wal_subscription.request import parse_request
 _PAUSE = 0.02
 _MOST_HESITATION = 0.02
 _ASLEEP_AT = 4
+PRELOADED = (
+    "pandas",  # pyarrow brings it when it is first asked for an array
+    "wal_subscription.micro_batches",
+    "wal_subscription.records.process",
+    "wal_subscription.table.process",
+)
+"""What takes seconds to import: the server of processes does not find modules in the folder of tests."""
 CONDITION = "condition"
 NO_CONDITION = "no condition"
 FALLS_ASLEEP = "falls asleep"
@@ -127,7 +134,7 @@ class Writers:
 
     def __post_init__(self) -> None:
         self._context: ForkServerContext = multiprocessing.get_context("forkserver")
-        self._context.set_forkserver_preload([self.target.__module__])
+        self._context.set_forkserver_preload([*PRELOADED, self.target.__module__])
         self._counted = self.request.with_suffix(".counts")
         self._running = [self._start() for _ in range(self.number)]
 

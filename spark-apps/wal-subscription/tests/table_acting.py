@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 from mirrors import Side
-from record_logs import CPU, Written
+from record_logs import CPU, NET, Written
 from tabled import Tabled
 
 from seawall_e2e.loopback.s3 import S3Process
@@ -36,11 +36,15 @@ class Acting:
     def _grown(self, commits: int) -> tuple[Tabled, Written]:
         """With so many commits after the first one, which has no rows."""
         tabled, log = self._made()
+        self._grow(tabled, log, commits)
+        return tabled, log
+
+    def _grow(self, tabled: Tabled, log: Written, commits: int) -> None:
+        (topic,), sides = tabled.parsed().topics, self._sides(tabled)
         for _ in range(commits):
             log.entry(CPU)
             tabled.append(log)
-            assert self._copied(tabled, self._job(tabled)).trouble is None
-        return tabled, log
+            assert process.copy(Job(topic, len(log.records), 0), sides).trouble is None
 
     def _read_all(self, tabled: Tabled, log: Written) -> None:
         """By the program's own reader."""
@@ -49,6 +53,15 @@ class Acting:
         found = list(Chain(Bucket(tabled.parsed().sink.place()), folder, topic.name).commits())
         assert [each.number for each in found] == list(range(len(found)))
         assert sum(file.rows for each in found for file in each.files) == len(log.of(CPU))
+
+    def _make_again(self, tabled: Tabled) -> None:
+        """With records of its own."""
+        tabled.source.topics.delete(tabled.sources[0])
+        tabled.source.create(tabled.sources[0])
+        other = Written()
+        other.entry(CPU)
+        other.entry(NET)
+        tabled.append(other)
 
     def _rewrite(self, tabled: Tabled, place: int, **members: Any) -> None:
         path = tabled.log()[place]

@@ -19,7 +19,8 @@ from wal_subscription.table.micro_batches import TableBatches
 from wal_subscription.table.request import parse_table_request
 
 _PAUSE = 0.02
-_MOST_HESITATION = 0.03
+_MOST_HESITATION, _LONG_HESITATION, _OFTEN = 0.03, 1.0, 0.15
+"""Now and then so long that another driver makes more than one commit."""
 
 
 def write_tables(path: str, counts: str, how: str) -> None:
@@ -69,4 +70,5 @@ class Heedless(Hesitating):
 
 
 def _pause() -> None:
-    time.sleep(random.uniform(0.0, _MOST_HESITATION))  # noqa: S311 - any will do
+    most = _LONG_HESITATION if random.random() < _OFTEN else _MOST_HESITATION  # noqa: S311 - any will do
+    time.sleep(random.uniform(0.0, most))  # noqa: S311 - as above

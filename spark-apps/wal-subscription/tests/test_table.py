@@ -12,23 +12,16 @@ import pytest
 from mirrors import clock_at, side_of
 from record_harm import spoil_parts, spoil_value
 from record_logs import CPU, MEM, NAMES, NET, Written
-from table_stories import TableStories
 from tabled import PREFIX, Tabled
 
 from seawall_e2e.loopback import KafkaProcesses
 from seawall_e2e.loopback.s3 import S3Process
 from seawall_e2e.waiting import wait_until
 from sparkjob import bucket
-from sparkjob.bucket import Bucket
-from tests.support.mutants import Mutant, find_survivors
-from tests.support.source_mutants import rewritten
-from wal_subscription.records import checks
 from wal_subscription.records.decoder import OPEN_MILLISECONDS
 from wal_subscription.stops import Reason
 from wal_subscription.table import copier, process
 from wal_subscription.table.__main__ import main
-from wal_subscription.table.chain import Chain
-from wal_subscription.table.copier import Copier
 from walrecord.region import region_id
 
 pytest_plugins = ("mirror_beds", "table_beds")
@@ -36,91 +29,10 @@ pytestmark = [pytest.mark.integration, pytest.mark.xdist_group("mirror")]
 
 
 @pytest.fixture
-def tell(source_kafka: KafkaProcesses, bucket_server: S3Process, tmp_path: Path) -> Iterator[TableStories]:
-    """Stories; each test begins as a process does."""
-    yield TableStories(side_of(source_kafka), bucket_server, tmp_path / "keys")
-    process.forget()
-
-
-@pytest.fixture
 def tabled(source_kafka: KafkaProcesses, bucket_server: S3Process, tmp_path: Path) -> Iterator[Tabled]:
     """A subscription without topics."""
     yield Tabled(side_of(source_kafka), bucket_server, tmp_path / "keys")
     process.forget()
-
-
-STORIES = [name for name in vars(TableStories) if "_" in name.strip("_") and not name.startswith("_")]
-
-
-@pytest.mark.parametrize("story", STORIES)
-def test_a_story_holds(tell: TableStories, story: str) -> None:
-    getattr(tell, story)()
-
-
-def test_no_guard_can_be_taken_away(tell: TableStories) -> None:
-    mutants: tuple[Mutant, ...] = (
-        (rewritten(Bucket, "create", ', mode="create"', ""), tell.who_is_overtaken_commits_nothing),
-        (
-            rewritten(Chain, "append", "found != content", "False"),
-            tell.who_is_overtaken_commits_nothing,
-        ),
-        (
-            rewritten(Chain, "append", "found != content", "True"),
-            tell.whose_answer_was_lost_knows_its_own_commit,
-        ),
-        (
-            rewritten(Copier, "_commit", "files = self._files.finish()", "files = ()"),
-            tell.a_driver_that_dies_at_any_call_leaves_each_row_once,
-        ),
-        (
-            rewritten(Copier, "_open", "found.progress.run == request.run", "True"),
-            tell.an_older_run_writes_no_more,
-        ),
-        (
-            rewritten(checks, "require_ours", "found.run > request.run", "False", copier),
-            tell.an_older_run_writes_no_more,
-        ),
-        (
-            rewritten(checks, "require_ours", "found.writer != writer", "False", copier),
-            tell.commits_of_another_subscription_are_told,
-        ),
-        (
-            rewritten(checks, "require_same", "digest_of([record]) != found.last", "False", copier),
-            tell.a_source_that_has_another_record_now_is_told,
-        ),
-        (
-            rewritten(
-                Copier, "_append", "require_ids(self._source, {self._topic.name: self._topic.source_id})", "pass"
-            ),
-            tell.a_topic_that_was_made_again_is_not_read_on,
-        ),
-        (
-            rewritten(Chain, "newest", "missing is not None", "False"),
-            tell.a_commit_that_is_gone_stops_its_topic_and_every_start_finds_it_again,
-        ),
-        (
-            rewritten(Chain, "newest", "last < known", "False"),
-            tell.the_last_commit_that_is_gone_is_found_by_who_knew_it,
-        ),
-        (
-            rewritten(Chain, "append", "self._write_checkpoint(commit.number)", "pass"),
-            tell.a_checkpoint_is_there_before_the_commit_that_names_it,
-        ),
-        (
-            rewritten(Copier, "_commit", "min(read_from, at_most)", "read_from"),
-            tell.a_record_that_gives_no_rows_stops_its_topic_and_every_start_finds_it_again,
-        ),
-        (
-            rewritten(
-                Copier,
-                "_copy",
-                "self._next = self.commit.progress.read_from",
-                "self._next = self.commit.progress.position",
-            ),
-            tell.an_entry_whose_parts_lie_on_both_sides_of_a_commit_is_whole,
-        ),
-    )
-    assert find_survivors(mutants) == []
 
 
 def test_an_edit_selects_more_and_less_and_a_table_that_is_made_later_is_there_from_its_first_row(
@@ -224,6 +136,22 @@ def test_a_large_stretch_becomes_several_commits_and_files_no_larger_than_they_m
     commits = [commit for commit in tabled.commits() if commit["files"]]
     assert len(commits) > 2
     assert all(len(commit["files"]) <= 2 for commit in commits)
+
+
+def test_a_stretch_that_has_much_to_read_again_comes_further_each_time(
+    tabled: Tabled, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(copier, "MOST_SECONDS", 0.0)
+    tabled.make()
+    log = Written()
+    entry = log.begin(CPU, 4)
+    while entry.parts:
+        log.write(entry, 1)
+        log.entry(MEM)
+    tabled.append(log)
+    assert tabled.run_all(within=20) == []
+    assert tabled.require_once(log, CPU, MEM) == 4 + len(log.records) // 2
+    assert len(tabled.commits()) == 1 + len(log.records)
 
 
 def test_many_topics_have_chains_of_their_own_and_the_command_names_their_files(

@@ -71,6 +71,9 @@ def test_rows_are_written_until_a_record_gives_none_and_the_next_run_goes_on_whe
     wait_until(tabled.has_all, "the next run goes on", within=60)
     assert tabled.require_once(logs, CPU, MEM, NET) == 5 * 6
     assert tabled.commits(names[1])[-1]["deadLetters"] == 1
+    files = [file["path"] for name in names for commit in tabled.commits(name) for file in commit["files"]]
+    by_spark = spark.read.parquet(*(str(tabled.root / path) for path in files))
+    assert by_spark.select("_topic", "_offset", "_row").distinct().count() == by_spark.count() == 5 * 6
     tabled.source.topics.delete(names[0])
     code, summary = run.end()
     assert (code, summary["stopped"][0]["reason"]) == (0, "IdentityFenceBroken")

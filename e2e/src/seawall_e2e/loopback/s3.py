@@ -18,6 +18,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, Self
 
+from seawall_e2e.loopback.pki import Certificate
 from seawall_e2e.loopback.processes import FEWER_COLLECTIONS, Process, free_ports, platform_folder
 
 BUILD_TIMEOUT = 1_800
@@ -33,10 +34,11 @@ class S3Process:
         access_key_id, secret_access_key: those of the user who may do all.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, certificate: Certificate | None = None) -> None:
+        """With a certificate it speaks TLS; then only `make_bucket` makes something in it, and no users."""
         self._folder = Path(tempfile.mkdtemp(prefix="seawall-s3-"))
         (self._port,) = free_ports(1)
-        self.endpoint = f"http://127.0.0.1:{self._port}"
+        self.endpoint = f"{'https' if certificate else 'http'}://127.0.0.1:{self._port}"
         self.access_key_id, self.secret_access_key = secrets.token_hex(8), secrets.token_hex(16)
         self.region = "us-east-1"
         data, users = self._folder / "data", self._folder / "users"
@@ -49,6 +51,7 @@ class S3Process:
             f"--region={self.region}",
             f"--iam-dir={users}",
             "--quiet",
+            *((f"--cert={certificate.cert}", f"--key={certificate.key}") if certificate else ()),
             "posix",
             data,
         ]
@@ -70,8 +73,9 @@ class S3Process:
         self._process.kill()
 
     def pause(self) -> None:
-        """Freezes it (SIGSTOP)."""
+        """Freezes it (SIGSTOP), and waits until each of its threads is: one that runs may answer meanwhile."""
         self._process.signal(signal.SIGSTOP)
+        self._process.wait_ready(self._is_frozen, START_TIMEOUT)
 
     def resume(self) -> None:
         """Lets it go on."""
@@ -156,6 +160,10 @@ class S3Process:
 
     def __exit__(self, *_: object) -> None:
         self.close()
+
+    def _is_frozen(self) -> bool:
+        threads = Path(f"/proc/{self._process.pid}/task").glob("*/stat")
+        return all(thread.read_text().rpartition(")")[2].split()[0] == "T" for thread in threads)
 
     def _listens(self) -> bool:
         with socket.socket() as probe:

@@ -44,3 +44,9 @@ freezes there (SIGSTOP, a lost node) must let go well within the metasrv's 5 s, 
 renews."""
 NO_TRANSACTION_MS = 60_000
 """The timeout of transactions, of which there are none; Kafka wants one all the same."""
+STORE_CONNECT_SECONDS = 2.0
+"""Deadline to connect to an object store."""
+STORE_ANSWER_SECONDS = 4.0
+"""Deadline of one of its answers, of which a call awaits two when the first one fails."""
+STORE_SECONDS = 9.0
+"""Deadline of a call, with all that it asks for: where the pod's own identity counts, that is asked for first."""

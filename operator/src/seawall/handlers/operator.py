@@ -22,6 +22,7 @@ from seawall.adapters.kube.objects import KubeAdapter
 from seawall.adapters.kube.spark import KubeSparkApplications
 from seawall.adapters.kube.strimzi import KubeStrimzi
 from seawall.adapters.lease import Lease
+from seawall.adapters.object_store import S3Stores
 from seawall.adapters.times import LEASE_RETRY_SECONDS
 from seawall.api.meta import GROUP, PAGE_KEY_ANNOTATION, VERSION_ANNOTATION, Key
 from seawall.api.resource import AnyResource
@@ -77,6 +78,7 @@ class Operator:
             KubeDatanodes(self._api),
             self._clock,
             MonotonicStopwatch(),
+            S3Stores(),
             self._strimzi(),
         )
         found = self._telemetry

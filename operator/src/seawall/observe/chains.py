@@ -13,8 +13,8 @@ from seawall.domain.conditions import Outlook
 from seawall.domain.errors import OutsideUnavailable, Refused
 from seawall.domain.object_store import PAGE, NoStore
 from seawall.domain.subscription.case import Silent
+from seawall.domain.subscription.committed.chain import Chains, Newest, folder_of, number_of, object_name, parse
 from seawall.domain.subscription.reasons import Reason
-from seawall.domain.subscription.records.chain import Chains, Newest, folder_of, number_of, object_name, parse
 from seawall.observe.connections import resolve_s3
 from seawall.ports import Kube, ObjectStore, ObjectStores
 

@@ -20,12 +20,12 @@ from seawall.domain.ledger.observation import Observation, Unavailable
 from seawall.domain.subscription import promotion
 from seawall.domain.subscription.brokers import Brokers
 from seawall.domain.subscription.case import Case, Observed, Silent
+from seawall.domain.subscription.committed.chain import Chains, folder_of
+from seawall.domain.subscription.committed.progress import Newest
 from seawall.domain.subscription.decide import case_of
 from seawall.domain.subscription.holding import bytes_kept
 from seawall.domain.subscription.lag import Pending, advance, seconds_of
 from seawall.domain.subscription.logs import LogsNow, Position
-from seawall.domain.subscription.records.chain import Chains, folder_of
-from seawall.domain.subscription.records.progress import Newest
 from seawall.domain.times import SUBSCRIPTION_CHAINS_MS, SUBSCRIPTION_CONFIGS_MS, SUBSCRIPTION_NAMES_MS
 from seawall.observe.chains import ChainObserver, KnownChains
 from seawall.observe.ledger import LedgerObserver

@@ -5,6 +5,7 @@ pyarrow has no conditional writes; obstore has. It needs the extra `sparkjob[s3]
 
 from __future__ import annotations
 
+import re
 from datetime import timedelta
 from itertools import chain, islice
 from pathlib import Path
@@ -27,6 +28,8 @@ FILE_SECONDS = 300
 """So long a whole file may take; all else is small."""
 RETRIES = 2
 _MOST_SAID = 300
+_REFUSALS = ("AccessDenied:", "AllAccessDisabled:", "InvalidAccessKeyId:", "NoSuchBucket:", "SignatureDoesNotMatch:")
+_ANSWER = re.compile(r"<Code>(.*?)</Code>.*?<Message>(.*?)</Message>", re.DOTALL)
 
 
 class Bucket:
@@ -104,14 +107,17 @@ class _Asking:
                 raise FileExistsError(self._path) from error
             case PermissionDeniedError() | UnauthenticatedError():
                 raise Refused(f"the store refuses {self._path}: {_said(error)}") from error
-            case FileNotFoundError() if "NoSuchBucket" in str(error):
-                raise Refused(f"the store has no such bucket: {_said(error)}") from error
+            case BaseError() | FileNotFoundError() if _said(error).startswith(_REFUSALS):  # a list's are not told apart
+                raise Refused(f"the store refuses {self._path}: {_said(error)}") from error
             case BaseError():
                 raise Interrupted(f"the store does not answer for {self._path}: {_said(error)}") from error
 
 
 def _said(error: BaseException) -> str:
-    return str(error).strip().split("\n", 1)[0][:_MOST_SAID]
+    """In a sentence: the store's own, where it said one."""
+    text = str(error).strip()
+    found = _ANSWER.search(text)
+    return (text.split("\n", 1)[0] if found is None else f"{found[1]}: {found[2]}")[:_MOST_SAID]
 
 
 def _open(place: S3, seconds: float) -> S3Store:

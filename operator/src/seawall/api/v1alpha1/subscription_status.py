@@ -65,6 +65,9 @@ class StopReason(StrEnum):
     and set `resync`."""
     FENCED = "Fenced"
     """The target knows a newer epoch of the producer, or a newer run: nothing more is written to it."""
+    SNAPSHOT_UNUSABLE = "SnapshotUnusable"
+    """The topic has begun with another snapshot than `spec.start` names by now. Name that one again; or set `resync`,
+    and it begins anew."""
     UNREADABLE = "Unreadable"
     """The log has a record that gives no rows; the message says where, and why. Set `sink.records.deadLetters` to have
     it there, then `resync`."""

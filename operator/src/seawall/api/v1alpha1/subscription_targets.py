@@ -75,17 +75,17 @@ class SubscriptionSpec(APIModel):
     RULES: ClassVar[tuple[Rule, ...]] = (
         username_rule("kafka_username", "kafka_credentials_secret_ref"),
         Rule(
-            "self.targets.all(one, self.targets.exists_one(other, other.name == one.name))",
+            "!has(self.targets) || self.targets.all(one, self.targets.exists_one(other, other.name == one.name))",
             "targets names each Kafka cluster once",
             lambda spec: len({one.name for one in spec.targets}) == len(spec.targets),
         ),
         Rule(
-            "self.buckets.all(one, self.buckets.exists_one(other, other.name == one.name))",
+            "!has(self.buckets) || self.buckets.all(one, self.buckets.exists_one(other, other.name == one.name))",
             "buckets names each bucket once",
             lambda spec: len({one.name for one in spec.buckets}) == len(spec.buckets),
         ),
         Rule(
-            "size(self.targets) + size(self.buckets) > 0",
+            "(has(self.targets) && size(self.targets) > 0) || (has(self.buckets) && size(self.buckets) > 0)",
             "set targets, buckets or both: else the log may go nowhere",
             lambda spec: bool(spec.targets or spec.buckets),
         ),

@@ -27,7 +27,7 @@ KeptTimes = Annotated[int, Field(strict=True, ge=1, le=100)]
 
 
 class SnapshotSpec(APIModel):
-    """What the database held, for level Equivalence."""
+    """What the database held: its rows, of each region up to an entry."""
 
     uri: Uri
     """Folder with snapshot.json. Of a volume it begins with `file:///snapshot/`."""

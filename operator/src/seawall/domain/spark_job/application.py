@@ -35,6 +35,8 @@ NEEDS_PERSON = frozenset(
 )
 """Why a container does not start, in the kubelet's words, where waiting alone does not help."""
 
+SNAPSHOT_FOLDER = "/snapshot"
+"""Where pods have the volume of a snapshot."""
 _MISSING_CLAIM = re.compile(r'persistentvolumeclaim "[^"]*" (not found|is being deleted)')
 """What the scheduler says of a pod with a claim that somebody has to make first."""
 

@@ -24,9 +24,9 @@ from seawall.domain.spark_job.application import Driver, SparkApplication
 from seawall.domain.spark_job.case import GRANTED
 from seawall.domain.subscription.actions import SubscriptionAction
 from seawall.domain.subscription.brokers import Brokers
+from seawall.domain.subscription.committed.chain import Chains
+from seawall.domain.subscription.committed.progress import Newest, Reader
 from seawall.domain.subscription.logs import Halt, LogsNow, Position, judge
-from seawall.domain.subscription.records.chain import Chains
-from seawall.domain.subscription.records.progress import Newest, Reader
 from seawall.domain.subscription.written import Written, certain, find_written
 from seawall.domain.times import JOB_POLL_SECONDS
 

@@ -24,22 +24,23 @@ Head = dict[str, object]
 """What requests of all sinks begin with."""
 
 
-def request_head(subject: Subject, source: object) -> Head:
-    """`source` is as `spark_job.request.kafka_of` writes it; the attempt is the run's number."""
+def request_head(subject: Subject, source: object, target: object = None) -> Head:
+    """Both Kafkas as `spark_job.request.kafka_of` writes them; rows that go to a bucket have no target."""
     return {
         "version": VERSION,
         "object": {"namespace": subject.namespace, "name": subject.name, "uid": subject.uid},
         "run": subject.attempt,
         "source": source,
-        "intervalMilliseconds": INTERVAL_MILLISECONDS,
+        **({} if target is None else {"target": target}),
     }
 
 
 def request_body(head: Head, producer: Producer, topics: Iterable[MirroredTopic]) -> dict[str, object]:
-    """A request to mirror topics; the head has the target, too."""
+    """A request to mirror topics."""
     return {
         **head,
         "producer": {"id": producer.id, "epoch": producer.epoch},
+        "intervalMilliseconds": INTERVAL_MILLISECONDS,
         "topics": [
             {
                 "name": row.name,

@@ -43,11 +43,11 @@ from seawall.domain.subscription import holding, promotion, running, targets
 from seawall.domain.subscription.actions import AddPartitions, GuardTargets, MakeTargets
 from seawall.domain.subscription.brokers import TargetReason, compare
 from seawall.domain.subscription.case import Case, Observed, Silent, SubscriptionDecision, selected_of
+from seawall.domain.subscription.committed.chain import Chains
 from seawall.domain.subscription.logs import LogsNow, resynced
 from seawall.domain.subscription.published import bare, published
 from seawall.domain.subscription.reasons import Reason
 from seawall.domain.subscription.records import begin, topics
-from seawall.domain.subscription.records.chain import Chains
 from seawall.domain.subscription.standing import silence, stalled, standing, state_of
 from seawall.domain.times import JOB_RETRY_SECONDS
 
@@ -74,6 +74,12 @@ def decide(obj: WALSubscription, observed: Observed) -> SubscriptionDecision:
         return published(case, decision.status, state_of(case, decision), verdict)
 
     return replace(decision, publish=publish)
+
+
+def changes_configs(obj: WALSubscription, observed: Observed) -> bool:
+    """Whether configs of the target are to be set, also while nothing may begin."""
+    case = case_of(obj, observed)
+    return isinstance(case, Case) and any(isinstance(each, GuardTargets) for each in _go_on(case).actions)
 
 
 def case_of(obj: WALSubscription, observed: Observed) -> Case | Verdict:

@@ -30,8 +30,8 @@ from seawall.domain.spark_job.allowed import User, kafka_user
 from seawall.domain.step import Event, EventType
 from seawall.domain.subscription.brokers import TargetReason, compare
 from seawall.domain.subscription.case import Case, is_at_risk
+from seawall.domain.subscription.committed.chain import Chains
 from seawall.domain.subscription.logs import Halt, LogsNow, Position
-from seawall.domain.subscription.records.chain import Chains
 from seawall.domain.times import SUBSCRIPTION_MEASURES
 
 

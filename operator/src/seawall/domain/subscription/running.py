@@ -20,6 +20,7 @@ from seawall.domain.spark_job.actions import FreezeRequest, RemoveApplication, S
 from seawall.domain.spark_job.allowed import as_user, effective_spark, own_secrets
 from seawall.domain.spark_job.application import (
     REQUEST_FOLDER,
+    SNAPSHOT_FOLDER,
     SUMMARY_FILE,
     Body,
     Ended,
@@ -27,6 +28,7 @@ from seawall.domain.spark_job.application import (
     Program,
     SparkApplication,
     build_application,
+    claim,
     kafka_secrets,
 )
 from seawall.domain.spark_job.bucket import private_mounts, s3_of, secrets_of_bucket, shared_mounts
@@ -110,7 +112,7 @@ def build_run(case: Case, number: int) -> Run | None:
 
     def application(digest: str) -> Body:
         arguments = ("--request", f"{REQUEST_FOLDER}/{FILE}", "--summary", SUMMARY_FILE, "--digest", digest)
-        program = Program(MAIN_FILE, arguments, place.shared)
+        program = Program(MAIN_FILE, arguments, (*place.shared, *_volume(case)))
         return build_application(case.run_key(number), program, spark, *secrets, restart_policy=RESTARTS)
 
     alike = json.dumps(
@@ -141,6 +143,12 @@ class _Place:
     shared: tuple[Mount, ...] = ()
 
 
+def _volume(case: Case) -> tuple[Mount, ...]:
+    """The volume of the snapshot that rows begin with."""
+    name = None if case.spec.snapshot is None else case.spec.snapshot.persistent_volume_claim
+    return () if name is None else (claim("snapshot", name, SNAPSHOT_FOLDER, read_only=True),)
+
+
 def _place(case: Case) -> _Place:
     found = case.goes_to
     if isinstance(found, TargetBucket):
@@ -155,16 +163,17 @@ def _place(case: Case) -> _Place:
 def _request(case: Case, source: ExternalKafka, place: _Place, number: int) -> dict[str, object] | None:
     subject = Subject(case.obj.metadata.namespace, case.obj.metadata.name, case.uid, number)
     from_kafka = kafka_of(source, pinned_id(case.cluster) or "", paths_in(SOURCE_FOLDER))
-    head = request_head(subject, from_kafka)
+    head = request_head(subject, from_kafka, None if case.spec.sink.table is not None else place.body)
     if case.spec.sink.mirror is not None:
         producer = case.status.producer
-        return None if producer is None else request_body({**head, "target": place.body}, producer, active(case))
+        return None if producer is None else request_body(head, producer, active(case))
     sink = _sink(case, place)
     if sink is None or not isinstance(case.observed.tables, Mapping):
         return None
-    version = database_version(case.cluster, case.kafka)
+    version, snapshot = database_version(case.cluster, case.kafka), case.spec.snapshot
     tables = of_rows.tables_of(case.spec.selection, case.observed.tables)
-    return of_rows.request_body({**head, **sink}, version, tables, active(case))
+    begins = {} if snapshot is None else {"snapshot": {"uri": snapshot.uri}}
+    return of_rows.request_body({**head, **sink, **begins}, version, tables, active(case))
 
 
 def _sink(case: Case, place: _Place) -> dict[str, object] | None:
@@ -174,7 +183,7 @@ def _sink(case: Case, place: _Place) -> dict[str, object] | None:
         return of_rows.table_of(case.writer, table, place.body)
     if records is None or case.status.records is None:
         return None
-    return {"target": place.body, **of_rows.records_of(case.writer, records, case.status.records)}
+    return of_rows.records_of(case.writer, records, case.status.records)
 
 
 def _driver(spec: Body) -> Body:
@@ -236,10 +245,10 @@ def hear(case: Case) -> SubscriptionDecision | None:
         return None
     rows = with_stops(case.status.topics, found.stopped)
     if rows != case.status.topics:
-        is_told = any(isinstance(stop.reason, StopReason) for stop in found.stopped)
+        needs_person = any(isinstance(stop.reason, StopReason) for stop in found.stopped)
         again = case.goes_on(JobReason.SUBMITTING, f"names of tables are read again: {found.message}")
         return case.becomes(
-            Verdict(Outlook.STALLED, Reason.TOPICS_STOPPED, found.message) if is_told else again, topics=rows
+            Verdict(Outlook.STALLED, Reason.TOPICS_STOPPED, found.message) if needs_person else again, topics=rows
         )
     verdict = case.goes_on(JobReason.SUBMITTING, f"{application.key.name} has ended, and is made anew")
     return case.stays(verdict, RemoveApplication(application))

@@ -6,10 +6,10 @@ from seawall.api.v1alpha1.subscription_status import SubscriptionState
 from seawall.domain.conditions import Outlook, Verdict
 from seawall.domain.subscription import promotion, running
 from seawall.domain.subscription.case import Case, Silent, SubscriptionDecision
+from seawall.domain.subscription.committed.chain import Chains
 from seawall.domain.subscription.logs import Halt, LogsNow, Position
 from seawall.domain.subscription.published import lag_of
 from seawall.domain.subscription.reasons import Reason
-from seawall.domain.subscription.records.chain import Chains
 from seawall.domain.text import listed
 from seawall.domain.times import JOB_RETRY_SECONDS, SUBSCRIPTION_LAGGING_SECONDS
 

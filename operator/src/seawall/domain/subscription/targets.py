@@ -7,7 +7,7 @@ is somebody else's, whoever made it.
 from __future__ import annotations
 
 from seawall.api.v1alpha1.hold import WALHoldSpec
-from seawall.api.v1alpha1.subscription import MirrorSink
+from seawall.api.v1alpha1.subscription_sinks import MirrorSink
 from seawall.api.v1alpha1.subscription_status import MirroredTopic
 from seawall.domain.kafka import MIN_ISR, ConfigChange, NewTopic
 from seawall.domain.subscription.actions import GuardTargets, MakeTargets

@@ -21,6 +21,7 @@ from seawall.api.v1alpha1.verification_template import VerificationSchedule, Ver
 from seawall.domain.spark_job.allowed import own_secrets
 from seawall.domain.spark_job.application import (
     REQUEST_FOLDER,
+    SNAPSHOT_FOLDER,
     SUMMARY_FILE,
     Body,
     Ended,
@@ -41,7 +42,6 @@ from seawall.domain.verification.selection import select
 
 MAIN_FILE = "local:///opt/seawall/verify.py"
 REPORTS_FOLDER = "/reports"
-SNAPSHOT_FOLDER = "/snapshot"
 
 VerificationCase = Case[WALVerificationSpec, WALVerificationStatus]
 VerificationDecision = JobDecision[WALVerificationStatus]

@@ -124,10 +124,10 @@ class Chain:
                 low = found[0]
         return self._numbers(low)
 
-    def _numbers(self, first: int, most: int = PAGE) -> list[int]:
-        """Of the commits from this one on."""
+    def _numbers(self, first: int, most: int | None = None) -> list[int]:
+        """Of the commits from this one on, a page at most."""
         after = "" if first == 0 else _name(first - 1)
-        names = self._bucket.names(f"{self.folder}/log", after, most)
+        names = self._bucket.names(f"{self.folder}/log", after, most or PAGE)
         return [self._number_of(name) for name in names]
 
     def _number_of(self, name: str) -> int:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import base64
 import json
+import math
 import time
 import uuid
 from collections.abc import Mapping
@@ -36,7 +37,7 @@ from wal_subscription.table.files import Files
 from wal_subscription.table.request import TableRequest, Topic
 
 MOST_SECONDS = 10.0
-"""So long one stretch may take: others wait for it."""
+"""So long one stretch may take beyond its position: others wait for it."""
 MOST_LETTERS = 1_000
 """Of one commit, or one more."""
 
@@ -132,6 +133,7 @@ class Copier:
 
     def _open(self) -> Commit:
         request, topic, job = self._request, self._topic, self._job
+        self._require_topic()
         found = self._chain.newest(job.known)
         if found is None:
             return self._append(Commit(0, begin(None, request, topic)))
@@ -147,13 +149,15 @@ class Copier:
 
     def _copy(self, decoder: Decoder[Rows]) -> None:
         assert self.commit is not None  # noqa: S101 - it is open
-        give_up, end = time.monotonic() + MOST_SECONDS, self._job.end
+        position, end, give_up = self.commit.progress.position, self._job.end, math.inf
         self._next = self.commit.progress.read_from
         with Reader(self._sides.source, PATIENCE_SECONDS, UNCOMMITTED) as reader:
             for record, _ in reader.read(Range(self._topic.name, self._next, end)):
                 self._take(decoder, record)
-                self._next, self._last = record.offset + 1, record
-                is_over = time.monotonic() >= give_up
+                self._next, self._last, now = record.offset + 1, record, time.monotonic()
+                if self._next > position:  # not before: the next job would have to read all that once more
+                    give_up = min(give_up, now + MOST_SECONDS)
+                is_over = now >= give_up
                 if is_over or self._is_full:
                     self._commit(decoder, self._next)
                 if is_over:
@@ -235,9 +239,13 @@ class Copier:
         decoder.entries = 0
 
     def _append(self, commit: Commit) -> Commit:
-        require_ids(self._source, {self._topic.name: self._topic.source_id})
+        self._require_topic()
         self._chain.append(commit)
         return commit
+
+    def _require_topic(self) -> None:
+        """Before it is read, too: another topic of that name may have another record where this one had its last."""
+        require_ids(self._source, {self._topic.name: self._topic.source_id})
 
     def _digest_before(self, position: int) -> str | None:
         last = self._last

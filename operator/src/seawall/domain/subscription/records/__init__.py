@@ -1,1 +1,1 @@
-"""The sink of rows: its topics in the target, how far it is, and what its application is told (ADR 48, 52)."""
+"""Where rows go: topics of the target, where each topic of the log begins, and what applications are told (ADR 52)."""

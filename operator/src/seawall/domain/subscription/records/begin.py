@@ -9,7 +9,15 @@ from seawall.domain.subscription.reasons import Reason
 from seawall.domain.subscription.targets import held_from
 from seawall.domain.text import listed
 
-ANEW = frozenset({StopReason.SOURCE_GAP, StopReason.IDENTITY_FENCE_BROKEN, StopReason.TARGET_LOST, StopReason.DIVERGED})
+ANEW = frozenset(
+    {
+        StopReason.SOURCE_GAP,
+        StopReason.IDENTITY_FENCE_BROKEN,
+        StopReason.TARGET_LOST,
+        StopReason.DIVERGED,
+        StopReason.SNAPSHOT_UNUSABLE,
+    }
+)
 """What stopped for one of these has no position to go on from."""
 
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from datetime import timedelta
 
-from seawall.api.v1alpha1.subscription import RecordsSink, TableSelection, TableSink
+from seawall.api.v1alpha1.subscription_sinks import RecordsSink, TableSelection, TableSink
 from seawall.api.v1alpha1.subscription_status import MirroredTopic, RecordsTopics, TargetTopic
-from seawall.domain.subscription.contract import Head
+from seawall.domain.subscription.contract import INTERVAL_MILLISECONDS, Head
 
 
 def request_body(
@@ -16,6 +16,7 @@ def request_body(
     """A request to hand rows on; the head says where to."""
     return {
         **head,
+        "intervalMilliseconds": INTERVAL_MILLISECONDS,
         "databaseVersion": database_version,
         "tables": tables,
         "topics": [

@@ -6,18 +6,18 @@ own, with a partition for each topic of the pool, and compacted: only the newest
 
 from __future__ import annotations
 
-from seawall.api.v1alpha1.subscription import RecordsSink
+from seawall.api.v1alpha1.subscription_sinks import RecordsSink
 from seawall.api.v1alpha1.subscription_status import RecordsTopics, StopReason, TargetTopic
 from seawall.domain.conditions import Outlook, Verdict
 from seawall.domain.kafka import MIN_ISR, ConfigChange, NewTopic
 from seawall.domain.min_isr import most_min_isr
 from seawall.domain.subscription.actions import AddPartitions, GuardTargets, MakeTargets
 from seawall.domain.subscription.case import Case, SubscriptionDecision
+from seawall.domain.subscription.committed.progress import find_lost
 from seawall.domain.subscription.holding import wait_for_grant
 from seawall.domain.subscription.logs import LogsNow
 from seawall.domain.subscription.reasons import Reason
 from seawall.domain.subscription.records.begin import begin, kept
-from seawall.domain.subscription.records.progress import find_lost
 from seawall.domain.text import listed
 from seawall.domain.topics.pool import is_same_value
 

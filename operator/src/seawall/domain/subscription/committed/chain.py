@@ -14,8 +14,8 @@ from pydantic import Field, ValidationError
 
 from seawall.api.meta import StatusModel
 from seawall.api.v1alpha1.subscription_status import HandedOn, MirroredTopic
+from seawall.domain.subscription.committed.progress import judge
 from seawall.domain.subscription.logs import Halt, LogsNow, Position
-from seawall.domain.subscription.records.progress import judge
 
 _Offset = Annotated[int, Field(ge=0)]
 DIGITS = 20
