@@ -95,7 +95,9 @@ class Rounds:
         plan = {"version": 1, "storage": self._storage, "clusterId": self._work.cluster_id, "chain": CHAIN,
                 "backup": None, "target": {"latest": True}, "topics": ["*"], "padTo": None}  # fmt: skip
         digest = self._job("plan", plan)["plan"]["digest"]
-        ids = KafkaState({"bootstrap.servers": self._work.servers}).topics(self._work.topics)
+        state = KafkaState({"bootstrap.servers": self._work.servers})
+        while (ids := state.topics(self._work.topics)).keys() < set(self._work.topics):
+            time.sleep(0.1)  # brokers hear of new topics one after another
         made = [{"name": name, "topicId": ids[name].topic_id} for name in self._work.topics]
         request = {"version": 1, "plan": plan, "planDigest": digest, "kafka": self._kafka, "topics": made}
         return _timed(lambda: self._job("restore", request))

@@ -18,27 +18,28 @@ from tests.worlds.table_world import TableWorld
 MANY = 12
 
 
+def judged(arena: Any) -> None:
+    """Its referee sees every change by itself, and its clock is one that adversaries set."""
+    arena.referee = SubscriptionReferee(arena)
+    arena.kube._now = arena.spark.now = arena.data_plane.now = arena.time.true
+    for topic in arena.kafka.topics.values():
+        topic.log.now = arena.time.true
+
+
 @dataclass
-class _Arena(RecordsWorld):
-    """A world whose referee sees every change by itself, with a clock that adversaries set."""
+class RecordsArena(RecordsWorld):
+    """All that outlives a process."""
 
     time: Clocks = field(default_factory=Clocks)
     others: set[str] = field(default_factory=set)
+    referee: SubscriptionReferee = field(init=False)
 
     def __post_init__(self) -> None:
-        self.referee = SubscriptionReferee(self)  # type: ignore[arg-type] # it is the same to it
         super().__post_init__()
-        self.kube._now = self.spark.now = self.data_plane.now = self.time.true
-        for topic in self.kafka.topics.values():
-            topic.log.now = self.time.true
+        judged(self)
 
     def check(self, after: str = "") -> None:
-        """Nothing beside what the referee judges."""
-
-
-@dataclass
-class RecordsArena(_Arena):
-    """All that outlives a process."""
+        """The referee sees every change by itself."""
 
     def hand_on(self, topic: Mapping[str, Any], request: Mapping[str, Any]) -> dict[str, Any] | None:
         """A job must never be asked to write to a topic of the log, nor two topics to share their progress."""
@@ -51,8 +52,19 @@ class RecordsArena(_Arena):
 
 
 @dataclass
-class TableArena(_Arena, TableWorld):
+class TableArena(TableWorld):
     """The same, for rows that go to a bucket."""
+
+    time: Clocks = field(default_factory=Clocks)
+    others: set[str] = field(default_factory=set)
+    referee: SubscriptionReferee = field(init=False)
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        judged(self)
+
+    def check(self, after: str = "") -> None:
+        """As above."""
 
 
 def tabled() -> TableArena:
