@@ -1,6 +1,6 @@
 """Snapshots of the reference database in the layout that a replay verification compares with.
 
-`snapshot.py` of spark-apps/replay-verification describes the layout. A region's manifests that are still there are cuts
+`sparkjob.snapshot` describes the layout. A region's manifests that are still there are cuts
 (a flush keeps the older files), and a consistent scan is one more.
 
 As a program, `snapshots.py <storage> <folder>`, it makes one of manifests, and needs nothing but pyarrow.

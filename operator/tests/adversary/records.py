@@ -19,8 +19,8 @@ MANY = 12
 
 
 @dataclass
-class RecordsArena(RecordsWorld):
-    """All that outlives a process."""
+class _Arena(RecordsWorld):
+    """A world whose referee sees every change by itself, with a clock that adversaries set."""
 
     time: Clocks = field(default_factory=Clocks)
     others: set[str] = field(default_factory=set)
@@ -33,7 +33,12 @@ class RecordsArena(RecordsWorld):
             topic.log.now = self.time.true
 
     def check(self, after: str = "") -> None:
-        """The referee sees every change by itself."""
+        """Nothing beside what the referee judges."""
+
+
+@dataclass
+class RecordsArena(_Arena):
+    """All that outlives a process."""
 
     def hand_on(self, topic: Mapping[str, Any], request: Mapping[str, Any]) -> dict[str, Any] | None:
         """A job must never be asked to write to a topic of the log, nor two topics to share their progress."""
@@ -46,21 +51,8 @@ class RecordsArena(RecordsWorld):
 
 
 @dataclass
-class TableArena(TableWorld):
+class TableArena(_Arena, TableWorld):
     """The same, for rows that go to a bucket."""
-
-    time: Clocks = field(default_factory=Clocks)
-    others: set[str] = field(default_factory=set)
-
-    def __post_init__(self) -> None:
-        self.referee = SubscriptionReferee(self)  # type: ignore[arg-type] # it is the same to it
-        super().__post_init__()
-        self.kube._now = self.spark.now = self.data_plane.now = self.time.true
-        for topic in self.kafka.topics.values():
-            topic.log.now = self.time.true
-
-    def check(self, after: str = "") -> None:
-        """The referee sees every change by itself."""
 
 
 def tabled() -> TableArena:

@@ -28,7 +28,7 @@ from tests.support.kube import OBJECTS, KubeClient, Object
 from tests.support.site import Site, new_site
 from tests.support.spark import SparkOperatorRole, install_spark_crd
 from wal_subscription.records import process
-from wal_subscription.records.copier import Copied, Job, Sides
+from wal_subscription.records.jobs import Copied, Job, Sides
 from wal_subscription.records.micro_batches import RecordsBatches
 from wal_subscription.records.request import parse_records_request
 from wal_subscription.summary import Outcome, summarize

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from record_logs import CPU, NAMES, Expected, Record, Written
 
 from sparkjob.wire.records import Record as LogRecord
-from wal_subscription.records.decoder import Decoder
+from wal_subscription.records.decoder import Decoder, UnknownTable
 from wal_subscription.records.encoding import Encoder, Row
 from wal_subscription.records.progress import GivenUp
 from wal_subscription.records.request import By, Output, Sink
@@ -52,6 +52,17 @@ def rows_in(found: Decoder[Row], records: Sequence[LogRecord]) -> list[Expected]
         Expected(row["tableId"], row["sequence"], row["values"]["host"], row["values"]["load"], row["op"])
         for row in rows
     ]
+
+
+def known_in(found: Decoder[Row], records: Sequence[LogRecord]) -> tuple[list[Expected], tuple[int, int] | None]:
+    """The rows until a table is not known, and which record that is."""
+    rows = list[Expected]()
+    try:
+        for record in records:
+            rows += rows_in(found, [record])
+    except UnknownTable as unknown:
+        return rows, (unknown.offset, unknown.region)
+    return rows, None
 
 
 @st.composite

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import secrets
+import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
@@ -11,14 +12,15 @@ from typing import Any
 
 from confluent_kafka import Consumer, KafkaError, TopicPartition
 from confluent_kafka.admin import AdminClient, NewTopic
+from local_snapshots import LocalSnapshots
 from mirrors import Side
 from record_logs import NAMES, Expected, Written
 from wal_topics import TIMEOUT
 
 from seawall_e2e.waiting import wait_until
 from wal_subscription.records import process
-from wal_subscription.records.copier import Copied, Job, Sides
-from wal_subscription.records.micro_batches import RecordsBatches
+from wal_subscription.records.jobs import Copied, Job, Sides
+from wal_subscription.records.micro_batches import RecordsBatches, Snapshots
 from wal_subscription.records.progress import Progress, parse_progress
 from wal_subscription.records.request import RecordsRequest, parse_records_request
 from wal_subscription.stops import Stop
@@ -51,6 +53,7 @@ class Handed:
     sources: list[str] = field(default_factory=list)
     starts: dict[str, int] = field(default_factory=dict)
     dead_letters: bool = False
+    snapshot: str | None = None
 
     def make(self, count: int = 1, target: Mapping[str, str] | None = None) -> list[str]:
         """Topics of the source, and those of the target with these configs."""
@@ -121,6 +124,7 @@ class Handed:
                 "deadLetters": output(self.dead, 1, 4_096) if self.dead_letters else None,
             },
             "tables": self._tables(),
+            "snapshot": None if self.snapshot is None else {"uri": self.snapshot},
             "topics": [
                 {
                     "name": name,
@@ -145,21 +149,30 @@ class Handed:
         """As the program reads it."""
         return parse_records_request(json.dumps(self.request(**other)).encode())
 
-    def start(self, clock: Callable[[], float] | None = None, **other: Any) -> RecordsBatches:
+    def start(
+        self, clock: Callable[[], float] | None = None, snapshots: Snapshots | None = None, **other: Any
+    ) -> RecordsBatches:
         """A driver in this process, with all that a start asks."""
         process.forget_all()
-        request = self.parsed(**other)
-        micro = RecordsBatches(request, run_here) if clock is None else RecordsBatches(request, run_here, clock)
+        micro = RecordsBatches(
+            self.parsed(**other), run_here, clock or time.monotonic, snapshots=snapshots or LocalSnapshots()
+        )
         micro.require_sides()
         return micro
 
-    def run_all(self, micro: RecordsBatches | None = None, within: float = 60) -> list[Stop]:
-        """Runs until the target has all, or it is over."""
+    def run_all(
+        self, micro: RecordsBatches | None = None, within: float = 60, until_files: int | None = None
+    ) -> list[Stop]:
+        """Runs until the target has all, or so many files of the snapshot of its only topic, or it is over."""
         running = micro or self.start()
+
+        def has_files() -> bool:
+            found = [place.snapshot for place in self.places().values()]
+            return any(place is None or place.file >= until_files for place in found if until_files is not None)
 
         def is_done() -> bool:
             running.once()
-            return running.is_over or (not running.stops and self.has_all())
+            return running.is_over or has_files() or (not running.stops and self.has_all())
 
         wait_until(is_done, "all is handed on", within=within)
         return running.stops
@@ -168,7 +181,8 @@ class Handed:
         """Whether the progress is where the source ends."""
         ends = {name: found.end for name, found in self.source.state.topics(self.sources).items()}
         places = self.places()
-        return all(name in places and places[name].position >= end for name, end in ends.items())
+        found = {name: place.position for name, place in places.items() if place.generation == self.generation}
+        return all(found.get(name, -1) >= end for name, end in ends.items())
 
     def places(self) -> dict[str, Progress]:
         """The newest progress of each topic, by the judge's own reading."""

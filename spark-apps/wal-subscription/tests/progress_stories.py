@@ -13,8 +13,8 @@ from record_harm import spoil_parts, spoil_value
 from record_logs import CPU, MEM, NET, Open, Written
 
 from wal_subscription.records import process
-from wal_subscription.records.copier import Job
 from wal_subscription.records.decoder import OPEN_MILLISECONDS
+from wal_subscription.records.jobs import Job
 from wal_subscription.stops import MustStop, Reason, Stop, Trouble
 from walrecord.region import region_id
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 from handed_on import Handed
@@ -9,7 +10,8 @@ from mirrors import Side, clock_at
 from record_logs import Written
 
 from wal_subscription.records import process
-from wal_subscription.records.copier import Copier, Job, Sides
+from wal_subscription.records.copier import Copier
+from wal_subscription.records.jobs import Job, Sides
 from wal_subscription.records.micro_batches import RecordsBatches
 from wal_subscription.source import connect
 
@@ -17,8 +19,8 @@ from wal_subscription.source import connect
 class RecordBed:
     """What stories begin with."""
 
-    def __init__(self, source: Side, target: Side) -> None:
-        self._source, self._target = source, target
+    def __init__(self, source: Side, target: Side, folder: Path) -> None:
+        self._source, self._target, self._folder = source, target, folder
         self._connections = connect(source.options), connect(target.options)
 
     def close(self) -> None:

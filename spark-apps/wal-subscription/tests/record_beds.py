@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 from mirrors import side_of
@@ -14,8 +15,8 @@ pytest_plugins = ("mirror_beds",)
 
 
 @pytest.fixture
-def tell(source_kafka: KafkaProcesses, target_kafka: KafkaProcesses) -> Iterator[Stories]:
+def tell(source_kafka: KafkaProcesses, target_kafka: KafkaProcesses, tmp_path: Path) -> Iterator[Stories]:
     """Stories on two Kafkas; each test begins as a process does."""
-    told = Stories(side_of(source_kafka), side_of(target_kafka))
+    told = Stories(side_of(source_kafka), side_of(target_kafka), tmp_path)
     yield told
     told.close()

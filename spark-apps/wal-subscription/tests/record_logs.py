@@ -32,6 +32,7 @@ class Expected(NamedTuple):
 class Open:
     """An entry whose parts are written one by one."""
 
+    region: int
     expected: list[Expected]
     parts: list[Record]
 
@@ -42,10 +43,12 @@ class Written:
 
     Attributes:
         rows: the offset of the entry that each is of, as if the log began at 0.
+        placed: the same with the region.
     """
 
     records: list[Record] = field(default_factory=list)
     rows: list[tuple[int, Expected]] = field(default_factory=list)
+    placed: list[tuple[int, int, Expected]] = field(default_factory=list)
     _sequences: dict[int, int] = field(default_factory=dict)
 
     def begin(self, table: int, rows: int = 1, *, number: int = 0, in_parts: bool = True, delete: bool = False) -> Open:
@@ -57,7 +60,7 @@ class Written:
         what = "delete" if delete else "put"
         expected = [Expected(table, first + place, row.host, row.load, what) for place, row in enumerate(made)]
         content = payload(first, *made, delete=delete)
-        return Open(expected, records_of(region, content, in_parts=in_parts))
+        return Open(region, expected, records_of(region, content, in_parts=in_parts))
 
     def write(self, entry: Open, parts: int | None = None) -> bool:
         """Some of the parts that are left, or all; whether it is whole now."""
@@ -66,7 +69,9 @@ class Written:
         del entry.parts[:number]
         if entry.parts:
             return False
-        self.rows += [(len(self.records) - 1, row) for row in entry.expected]
+        ends = len(self.records) - 1
+        self.rows += [(ends, row) for row in entry.expected]
+        self.placed += [(ends, entry.region, row) for row in entry.expected]
         return True
 
     def entry(

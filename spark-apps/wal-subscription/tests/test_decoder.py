@@ -3,21 +3,18 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
 from itertools import pairwise
 from typing import Any
 
 import pytest
-from decoders import REGION, SINK, decoder, log_of, logs, rows_in, selecting
+from decoders import REGION, SINK, decoder, known_in, log_of, logs, rows_in, selecting
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from record_logs import CPU, MEM, NAMES, NET, Expected, Record, Written
 
-from sparkjob.wire.records import Record as LogRecord
 from tests.support.mutants import Mutant, find_survivors
 from tests.support.source_mutants import rewritten
-from wal_subscription.records.decoder import Decoder, Poison, UnknownTable
-from wal_subscription.records.encoding import Row as HandedRow
+from wal_subscription.records.decoder import Decoder, Poison
 from wal_subscription.records.encoding import value_of
 from wal_subscription.records.request import By, Output, Sink
 from wal_subscription.records.selection import Selection
@@ -98,17 +95,6 @@ def test_a_table_that_is_none_of_those_that_were_known_is_told_unless_all_are_se
     assert known_in(decoder(selection=others, known_to=0), records) == (log.of(CPU), None)
     everything = Selection(("*",), (), {})
     assert known_in(decoder(selection=everything, known_to=0), records) == (log.of(CPU, MEM, NET), None)
-
-
-def known_in(found: Decoder[HandedRow], records: Sequence[LogRecord]) -> tuple[list[Expected], tuple[int, int] | None]:
-    """The rows until a table is not known, and which record that is."""
-    rows = list[Expected]()
-    try:
-        for record in records:
-            rows += rows_in(found, [record])
-    except UnknownTable as unknown:
-        return rows, (unknown.offset, unknown.region)
-    return rows, None
 
 
 def entry_record(entry: WalEntry, region: int = REGION) -> Record:

@@ -10,9 +10,11 @@ import pytest
 from record_logs import CPU
 
 from sparkjob.errors import Refused
+from wal_subscription.records.encoding import Encoder
 from wal_subscription.records.progress import parse_progress
 from wal_subscription.records.request import By, Output, RecordsRequest, Topic, parse_records_request
 from wal_subscription.records.selection import Selection
+from wal_subscription.records.snapshot import File
 from wal_subscription.request import Request
 from wal_subscription.requests import parse_any
 
@@ -44,6 +46,7 @@ def test_a_request_is_read() -> None:
     assert request.sink.rows == Output("wal_changes", "6h5pFq2vQ0yFZ8mJ1rT3bw", 3, 1048588)
     assert request.sink.transactional_id("wal_0") == "seawall.db.changes.0d3f8c1e.wal_0"
     assert [request.selection.has(table) for table in (1024, 1025, 1026, 1027)] == [True, False, False, None]
+    assert request.snapshot_uri == "file:///snapshot/2026-11-25"
     assert isinstance(parse_any((CONTRACT / "request.json").read_bytes()), Request)
 
 
@@ -63,6 +66,7 @@ def test_a_request_is_read() -> None:
         ("tables.notSelected", [-1], "request.tables.notSelected is not a list of numbers from 0 to 4294967295"),
         ("tables.notSelected", [1024], "request.tables has table 1024 in known and in notSelected"),
         ("records.progress.maxMessageBytes", 131071, "maxMessageBytes is 131071: a record of progress may have 131072"),
+        ("snapshot", {"uri": ""}, "request.snapshot.uri is empty"),
         ("topics", [], "the request has no topics"),
         ("topics", example("records-request.json")["topics"] * 2, "the request names a topic twice"),
     ],
@@ -111,8 +115,19 @@ def test_progress_is_read_as_it_is_written_and_anything_else_is_none() -> None:
     progress = parse_progress(json.dumps(example("progress.json")).encode())
     assert progress is not None
     assert json.loads(progress.to_json()) == example("progress.json")
+    assert parse_progress(progress.to_json().replace(b'{"digest"', b'{"Digest"')) is None
     for content in (None, b"", b"{", b"[]", b'{"version":2}', b'{"version":1}', b"\xff"):
         assert parse_progress(content) is None
+
+
+def test_a_row_of_a_snapshot_is_as_its_example() -> None:
+    found = example("row-of-snapshot.json")
+    value, request = found["value"], parse_records_request((CONTRACT / "records-request.json").read_bytes())
+    place = value["file"], value["topic"], 0, value["region"], value["offset"]
+    file = File(*place, tuple(value["values"]), ("ts", "host"), {"ts": value["types"]["ts"]}, value["sequence"])
+    encoder = Encoder(value["topic"], request.sink, request.selection)
+    row = encoder.row_of_file(file, value["row"], value["values"], value["types"] | {"ts": "INT64"})
+    assert [json.loads(part) for part in (row.key, row.value)] == [found["key"], value]
 
 
 SELECTIONS: list[tuple[Selection, bool | None]] = [

@@ -74,8 +74,8 @@ def test_no_guard_can_be_taken_away(tell: Stories) -> None:
             rewritten(
                 Copier,
                 "_open",
-                "begin(found, request, topic), False",
-                "begin(found, request, topic), True",
+                "self._first_place(job)), False",
+                "self._first_place(job)), True",
             ),
             tell.a_topic_begins_anew_and_an_older_generation_writes_no_more,
         ),
@@ -115,6 +115,32 @@ def test_no_guard_can_be_taken_away(tell: Stories) -> None:
         (
             rewritten(Copier, "_commit", "min(read_from, at_most)", "read_from"),
             tell.a_record_that_gives_no_rows_stops_its_topic_and_every_start_finds_it_again,
+        ),
+    )
+    assert find_survivors(mutants) == []
+
+
+def test_no_guard_of_a_snapshot_can_be_taken_away(tell: Stories) -> None:
+    mutants: tuple[Mutant, ...] = (
+        (
+            rewritten(Copier, "run_files", "(file, row) < self._at", "False"),
+            tell.a_place_in_a_file_is_gone_on_from,
+        ),
+        (
+            rewritten(Copier, "run_files", "progress.snapshot is None", "False"),
+            tell.who_is_late_with_a_snapshot_hands_on_nothing_twice,
+        ),
+        (
+            rewritten(Copier, "_take_row", "(file, row) != self._at", "False"),
+            tell.a_row_that_is_missing_in_a_file_is_not_passed_over,
+        ),
+        (
+            rewritten(Copier, "_place_at", "*self._at", "0, 0"),
+            tell.a_place_in_a_file_is_gone_on_from,
+        ),
+        (
+            rewritten(Copier, "_open", "None if self._base is None else self._base.cuts", "None"),
+            tell.a_topic_begins_with_its_snapshot_and_goes_on_with_what_its_log_has_beyond,
         ),
     )
     assert find_survivors(mutants) == []

@@ -10,7 +10,7 @@ from tests.support.source_mutants import rewritten
 from wal_subscription import plan
 from wal_subscription.doubts import CERTAIN_SECONDS
 from wal_subscription.records import planner
-from wal_subscription.records.copier import Copied, Job
+from wal_subscription.records.jobs import Copied, Job
 from wal_subscription.records.planner import Planner
 from wal_subscription.records.request import Output, Topic
 from wal_subscription.stops import Reason, Stop

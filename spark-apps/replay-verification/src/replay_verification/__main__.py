@@ -14,13 +14,13 @@ from replay_verification.job import UNREADABLE_LOG, Verifier
 from replay_verification.page import render_page
 from replay_verification.report import Report, make_report
 from replay_verification.request import Request, read_request
-from replay_verification.storage import Storage
 from replay_verification.summary import summarize, summarize_failure
 from sparkjob.command_line import NONE, begin_logging, request_parser, write_summary
 from sparkjob.errors import Interrupted, Refused
 from sparkjob.outcome import Outcome
 from sparkjob.request_file import check_digest
 from sparkjob.session import check_connector, open_session, sentence_of
+from sparkjob.storage import Storage
 
 LOG = logging.getLogger("replay_verification")
 

@@ -8,19 +8,7 @@ from functools import partial
 from hashlib import blake2b
 
 from pyspark import StorageLevel
-from pyspark.errors import AnalysisException
 from pyspark.sql import DataFrame, Row, SparkSession
-from pyspark.sql import functions as F  # noqa: N812 - the name that Spark's own documentation uses
-from pyspark.sql.types import (
-    BinaryType,
-    BooleanType,
-    DataType,
-    DecimalType,
-    DoubleType,
-    FloatType,
-    IntegralType,
-    StringType,
-)
 
 from replay_verification.comparison import Pair, Plan
 from replay_verification.equivalence import (
@@ -35,13 +23,10 @@ from replay_verification.report import DIFFERS, EQUAL, NOT_COMPARED, Comparison
 from replay_verification.rows import Bounds, LogRegion, Role, rows_of_files, rows_of_log
 from replay_verification.schemas import ROWS
 from replay_verification.source import Range, read_records
-from sparkjob.errors import Refused
 from sparkjob.integrity.findings import Finding, Kind
 from sparkjob.integrity.log_entries import entries_of_parts, parts, whole_entries, whole_entries_of
 from sparkjob.integrity.schemas import unsigned
-from sparkjob.session import sentence_of
-
-_PLAIN_TYPES = (IntegralType, StringType, BooleanType, FloatType, DoubleType, BinaryType)
+from sparkjob.snapshot_files import read_files
 
 
 class Comparer:
@@ -93,20 +78,8 @@ class Comparer:
                     roles[name].append(role)
         if not roles:
             return self._spark.createDataFrame([], ROWS)
-        try:
-            frame = self._spark.read.parquet(*(f"{self._folder}/{name}" for name in roles))
-            chosen = frame.select(F.col("_metadata.file_path"), *(F.col(f"`{name}`") for name in columns))
-        except AnalysisException as error:
-            raise Refused(f"the snapshot {self._folder} cannot be read: {sentence_of(error)}") from None
-        for field in chosen.schema.fields[1:]:
-            if not _is_plain(field.dataType):
-                said = f"column {field.name} is {field.dataType.simpleString()}; times must be integers"
-                raise Refused(f"the snapshot {self._folder} cannot be compared: {said}")
+        chosen = read_files(self._spark, self._folder, roles, columns)
         return chosen.mapInArrow(rows_of_files(dict(roles), columns, key), ROWS)
-
-
-def _is_plain(kind: DataType) -> bool:
-    return isinstance(kind, _PLAIN_TYPES) or (isinstance(kind, DecimalType) and kind.scale == 0)
 
 
 def _by_columns(pairs: Iterable[Pair]) -> list[list[Pair]]:

@@ -12,8 +12,8 @@ from itertools import pairwise
 from replay_verification.coverage import LogState
 from replay_verification.report import NOT_COMPARED, Comparison
 from replay_verification.request import Region, Topic
-from replay_verification.snapshot import Cut, SnapshotRegion
 from sparkjob.integrity.findings import Finding, Kind
+from sparkjob.snapshot import Cut, SnapshotRegion
 
 
 @dataclass(frozen=True, slots=True)

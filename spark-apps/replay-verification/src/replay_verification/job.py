@@ -25,9 +25,7 @@ from replay_verification.coverage_counts import counted, find_counted
 from replay_verification.repeats import add_reused
 from replay_verification.report import RegionCounts, Seen, TopicCounts
 from replay_verification.request import Level, Request, Topic
-from replay_verification.snapshot import NAME, SnapshotRegion, parse_snapshot
 from replay_verification.source import Range, read_records
-from replay_verification.storage import Storage
 from replay_verification.watch import Watch
 from sparkjob.errors import Interrupted, Refused
 from sparkjob.integrity.findings import Finding, Kind, Severity
@@ -38,6 +36,8 @@ from sparkjob.integrity.tally import Tally
 from sparkjob.integrity.verdicts import pieces_of, verdicts_on
 from sparkjob.kafka_options import java_options
 from sparkjob.session import sentence_of
+from sparkjob.snapshot import NAME, SnapshotRegion, parse_snapshot
+from sparkjob.storage import Storage
 from walrecord import drops_repeated_middle
 
 UNREADABLE_LOG = (PySparkException, Py4JJavaError)

@@ -8,16 +8,16 @@ from __future__ import annotations
 import json
 from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from decimal import Decimal
 from hashlib import blake2b
 from typing import Any, NamedTuple
 
 import pyarrow as pa
 
 from replay_verification.schemas import ROWS_ARROW
-from sparkjob.entry_rows import NotReadable, names_of, plain, require_mutations, rows_of
+from sparkjob.entry_rows import NotReadable, names_of, require_mutations, rows_of
 from sparkjob.integrity.log_entries import LogEntry
 from sparkjob.integrity.schemas import signed
+from sparkjob.snapshot import of_file, value_of_file
 from walrecord import InvalidEntry, decode_entry
 from walrecord.pb.wal_pb2 import Mutation, WalEntry
 
@@ -75,9 +75,9 @@ def rows_of_files(roles: Mapping[str, Sequence[Role]], columns: Sequence[str], k
             files, *values = (column.to_pylist() for column in batch.columns)
             rows = []
             for file, row in zip(files, zip(*values, strict=True), strict=True):
-                content = [_plain(value) for value in row]
+                content = [value_of_file(value) for value in row]
                 text, hashed = _text([content[index] for index in keys]), _hash(content)
-                rows += [_row(role, role.position, None, text, hashed) for role in _roles_of(file, roles)]
+                rows += [_row(role, role.position, None, text, hashed) for role in of_file(file, roles)]
             yield pa.RecordBatch.from_pylist(rows, ROWS_ARROW)
 
     return read
@@ -133,10 +133,6 @@ def _changes(entry: WalEntry, about: LogRegion) -> Iterator[_Change]:
             yield _Change(sequence, text, None if is_delete else _hash([values.get(name) for name in about.columns]))
 
 
-def _plain(value: object) -> object:
-    return int(value) if isinstance(value, Decimal) else plain(value)  # Spark reads unsigned 64 bits so
-
-
 def _text(values: Sequence[object]) -> str:
     return _encode(values)
 
@@ -158,13 +154,3 @@ def _row(role: Role, position: int, offset: int | None, key: str, hashed: int | 
         "hash": hashed,
         "why": None,
     }
-
-
-def _roles_of(file: str, roles: Mapping[str, Sequence[Role]]) -> Sequence[Role]:
-    """By the end of the file's URI, which is its name in the snapshot."""
-    at = file.find("/")
-    while at >= 0:
-        if (found := roles.get(file[at + 1 :])) is not None:
-            return found
-        at = file.find("/", at + 1)
-    raise KeyError(file)

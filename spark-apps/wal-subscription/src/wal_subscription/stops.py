@@ -24,6 +24,8 @@ class Reason(StrEnum):
     """The target knows a newer epoch of the producer, or a newer run."""
     TABLE_UNKNOWN = "TableUnknown"
     """The request does not say which table a region is of."""
+    SNAPSHOT_UNUSABLE = "SnapshotUnusable"
+    """The request does not have the snapshot that the topic has begun with."""
     UNREADABLE = "Unreadable"
     """The source has a record that gives no rows."""
 

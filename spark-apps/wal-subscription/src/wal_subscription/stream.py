@@ -21,6 +21,7 @@ from wal_subscription.plan import Named
 from wal_subscription.records import process as records_process
 from wal_subscription.records.micro_batches import RecordsBatches
 from wal_subscription.records.request import RecordsRequest
+from wal_subscription.records.snapshot_job import SparkSnapshots
 from wal_subscription.request import Request
 from wal_subscription.stops import Stop
 from wal_subscription.table import process as table_process
@@ -67,7 +68,9 @@ def stream(spark: SparkSession, request: Request | RecordsRequest | TableRequest
     micro: SourceBatches[Any, Any, Any]
     match request:
         case RecordsRequest():
-            micro, does = RecordsBatches(request, on_executors(spark, records_process.copy)), "hands on the rows of"
+            snapshots = SparkSnapshots(spark)
+            micro = RecordsBatches(request, on_executors(spark, records_process.copy), snapshots=snapshots)
+            does = "hands on the rows of"
         case TableRequest():
             micro, does = TableBatches(request, on_executors(spark, table_process.copy)), "writes the rows of"
         case Request():

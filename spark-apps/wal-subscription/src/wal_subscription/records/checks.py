@@ -10,7 +10,10 @@ from sparkjob.wire.connection import Connection, name_of, uuid_of
 from sparkjob.wire.reader import Range, Reader
 from sparkjob.wire.records import digest_of
 from wal_subscription.asked import OfRun, OfTopic, SourceTopic
-from wal_subscription.records.progress import Progress
+from wal_subscription.records.progress import FilePlace, Progress
+from wal_subscription.records.request import RecordsRequest, Topic
+from wal_subscription.records.selection import Selection
+from wal_subscription.records.snapshot import Base
 from wal_subscription.stops import MustStop, Reason, Stop, Trouble
 
 UNCOMMITTED = "read_uncommitted"
@@ -65,6 +68,40 @@ def require_source(topic: SourceTopic, source_start: int, progress: Progress) ->
     """
     if source_start > progress.read_from:
         raise Trouble(f"topic {topic.name} begins at offset {source_start} in the source, beyond {progress.read_from}")
+
+
+def require_base(base: Base, selection: Selection, topic: Topic, end: int) -> None:
+    """Stops where the log, which ends at `end`, does not go on from what selected regions of a topic begin with.
+
+    Raises:
+        MustStop: it is so.
+    """
+    for region, entry_id in base.cuts.items():
+        if not selection.has_region(region):
+            continue
+        where = f"the snapshot has the rows of region {region} up to entry {entry_id}, and topic {topic.name}"
+        if entry_id + 1 < topic.start:
+            message = f"{where} begins at offset {topic.start}: what is between is neither here nor there"
+            raise MustStop(Stop(topic.name, Reason.SOURCE_GAP, entry_id + 1, message))
+        if entry_id >= end:
+            message = f"{where} ends at offset {end} in the source: it lost its tail, or they are not of one database"
+            raise MustStop(Stop(topic.name, Reason.DIVERGED, end, message))
+
+
+def require_snapshot(place: FilePlace | None, base: Base | None, request: RecordsRequest, topic: Topic) -> None:
+    """Stops where a topic has begun with another snapshot than the request's.
+
+    Raises:
+        MustStop: it is so.
+    """
+    if place is None:
+        return
+    if request.snapshot_uri is None:
+        message = f"topic {topic.name} has begun with a snapshot, and the request has none"
+        raise MustStop(Stop(topic.name, Reason.SNAPSHOT_UNUSABLE, None, message))
+    if base is not None and base.digest != place.digest:
+        message = f"topic {topic.name} has begun with snapshot {place.digest}, and the request has {base.digest}"
+        raise MustStop(Stop(topic.name, Reason.SNAPSHOT_UNUSABLE, None, message))
 
 
 def require_ids(connection: Connection, ids: Mapping[str, str]) -> None:

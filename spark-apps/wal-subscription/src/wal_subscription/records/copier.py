@@ -8,8 +8,8 @@ repeated. What a process keeps open between two stretches is its own until someb
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Iterable
+from dataclasses import replace
 
 from sparkjob.wire.connection import Connection
 from sparkjob.wire.reader import Range, Reader
@@ -17,17 +17,21 @@ from sparkjob.wire.records import Record, digest_of
 from wal_subscription.records.checks import (
     PATIENCE_SECONDS,
     UNCOMMITTED,
+    require_base,
     require_ids,
     require_ours,
     require_same,
+    require_snapshot,
     require_source,
 )
 from wal_subscription.records.decoder import Decoder, Poison, UnknownTable
-from wal_subscription.records.encoding import Encoder, Row
-from wal_subscription.records.progress import Progress, begin
-from wal_subscription.records.request import RecordsRequest, Topic
+from wal_subscription.records.encoding import Encoder, Placed, Row
+from wal_subscription.records.jobs import Job, Sides
+from wal_subscription.records.progress import FilePlace, Progress, begin
+from wal_subscription.records.request import Topic
 from wal_subscription.records.sink import Writer
-from wal_subscription.stops import MustStop, Reason, Stop
+from wal_subscription.records.snapshot import Base
+from wal_subscription.stops import MustStop, Reason, Stop, Trouble
 
 MOST_SECONDS = 10.0
 """So long one stretch may take: others wait for it."""
@@ -37,49 +41,8 @@ COMMIT_BYTES = 16 << 20
 """What one transaction has at most, or a little more: an entry is not cut."""
 
 
-@dataclass(frozen=True, slots=True)
-class Sides:
-    """How both Kafkas are reached, in the words of librdkafka, and what is handed on."""
-
-    source: Mapping[str, str]
-    target: Mapping[str, str]
-    request: RecordsRequest
-
-
-@dataclass(frozen=True, slots=True)
-class Job:
-    """A stretch: from where the target's progress is, to `end`.
-
-    Attributes:
-        source_start: where the source's log begins.
-        epoch: of who leads it: another one may have another log.
-    """
-
-    topic: Topic
-    end: int
-    source_start: int
-    epoch: int | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Copied:
-    """How it went.
-
-    Attributes:
-        start, end: the offsets that are in the target now, and were not before.
-        read_from: what is still needed of the source; None: it was not asked.
-        rows: those that were committed.
-        trouble, stop, refused: as of a mirror.
-    """
-
-    topic: str
-    start: int = 0
-    end: int = 0
-    read_from: int | None = None
-    rows: int = 0
-    trouble: str | None = None
-    stop: Stop | None = None
-    refused: str | None = None
+class NeedsSnapshot(Exception):  # noqa: N818 - what is the matter
+    """The topic begins with a snapshot, and the job does not have it."""
 
 
 class Copier:
@@ -99,6 +62,8 @@ class Copier:
         self._writer = Writer(sides.target, sides.request.sink, topic)
         self._encoder = Encoder(topic.name, sides.request.sink, sides.request.selection)
         self._decoder: Decoder[Row] | None = None
+        self._base: Base | None = None
+        self._at = (0, 0)
         self._next = 0
         self._last: Record | None = None
         self._rows = self._bytes = self._dead_letters = 0
@@ -108,21 +73,46 @@ class Copier:
 
         Raises:
             MustStop, Refused, Trouble, Interrupted, RangeGone, KafkaError, OSError: it is over with this copier.
+            NeedsSnapshot: as it says.
         """
         progress = self.begun = self.progress or self._open(job)
         require_source(job.topic, job.source_start, progress)
+        if self._base is not None and self._at[0] < len(self._base.files):
+            return  # the driver learns where it is, and gives its files
         give_up, commit_at = time.monotonic() + MOST_SECONDS, time.monotonic() + COMMIT_SECONDS
         with Reader(self._sides.source, PATIENCE_SECONDS, UNCOMMITTED) as reader:
             for record, _ in reader.read(Range(self._topic.name, self._next, job.end)):
                 self._take(record)
                 self._next, self._last, now = record.offset + 1, record, time.monotonic()
-                if now >= commit_at or self._rows >= COMMIT_ROWS or self._bytes >= COMMIT_BYTES:
+                if now >= commit_at or self._is_full:
                     self._commit(self._next)
                     commit_at = now + COMMIT_SECONDS
                     if now >= give_up:
                         return
         self._next = max(self._next, job.end)
         self._commit(self._next)
+
+    def run_files(self, job: Job, rows: Iterable[Placed]) -> None:
+        """Copies rows of the job's files, which come in their order.
+
+        Raises:
+            As `run`.
+        """
+        progress = self.begun = self._open(job)
+        require_source(job.topic, job.source_start, progress)
+        if progress.snapshot is None:
+            return  # somebody else is beyond it
+        commit_at = time.monotonic() + COMMIT_SECONDS
+        for file, row, record in rows:
+            if (file, row) < self._at:
+                continue
+            if record is not None:
+                self._take_row(file, row, record)
+            self._at = (file + 1, 0) if record is None else (file, row + 1)
+            if time.monotonic() >= commit_at or self._is_full:
+                self._commit_files()
+                commit_at = time.monotonic() + COMMIT_SECONDS
+        self._commit_files()
 
     def close(self) -> None:
         """Takes back what is not committed."""
@@ -134,10 +124,15 @@ class Copier:
         self.epoch = job.epoch
         require_ours(found, request, topic)
         if found is None or found.generation != topic.generation:
-            progress, is_told = begin(found, request, topic), False
+            progress, is_told = begin(found, request, topic, self._first_place(job)), False
         else:
             require_same(found, job, self._sides.source)
+            require_snapshot(found.snapshot, job.base, request, topic)
             progress, is_told = found, found.run == request.run
+        if progress.snapshot is not None:
+            self._base, self._at = job.base, progress.snapshot[1:]
+            if self._base is None:
+                raise NeedsSnapshot
         self.progress, self._next = progress, progress.read_from
         self._decoder = Decoder(
             self._encoder,
@@ -145,10 +140,20 @@ class Copier:
             drops_repeats=request.drops_repeats,
             names_known_to=topic.names_known_to,
             given_up=progress.given_up,
+            cuts=None if self._base is None else self._base.cuts,
         )
         if not is_told:  # older runs and generations find it, and end
             self._write(progress, progress.position, progress.read_from)
         return progress
+
+    def _first_place(self, job: Job) -> FilePlace | None:
+        """Where a topic begins in its snapshot."""
+        if self._request.snapshot_uri is None:
+            return None
+        if job.base is None:
+            raise NeedsSnapshot
+        require_base(job.base, self._request.selection, job.topic, job.end)
+        return FilePlace(job.base.digest, 0, 0)
 
     def _take(self, record: Record) -> None:
         """What a record completes goes to the target."""
@@ -167,6 +172,30 @@ class Copier:
         self._writer.send(rows)
         self._rows += len(rows)
         self._bytes += sum(len(row.key) + len(row.value) for row in rows)
+
+    def _take_row(self, file: int, row: int, record: Row) -> None:
+        """A row of a snapshot goes to the target."""
+        name = self._topic.name
+        if (file, row) != self._at:
+            raise Trouble(f"file {file} of the snapshot of topic {name} gave row {row} after {self._at}")
+        if self._encoder.is_too_large(record):
+            self._commit_files()
+            message = f"row {row} of file {file} of the snapshot of topic {name} is larger than the topic of rows takes"
+            raise MustStop(Stop(name, Reason.UNREADABLE, None, message))
+        self._writer.send([record])
+        self._rows += 1
+        self._bytes += len(record.key) + len(record.value)
+
+    def _commit_files(self) -> None:
+        """All rows that were sent, and where the topic is in its snapshot."""
+        progress = self.progress
+        assert progress is not None  # noqa: S101 - it is open
+        if progress.snapshot is not None and progress.snapshot[1:] != self._at:
+            self._write(progress, progress.position, progress.read_from)
+
+    @property
+    def _is_full(self) -> bool:
+        return self._rows >= COMMIT_ROWS or self._bytes >= COMMIT_BYTES
 
     def _stop(self, reason: Reason, why: Poison | UnknownTable) -> MustStop:
         """What stands before it is committed first."""
@@ -209,10 +238,17 @@ class Copier:
             selection=request.selection.digest,
             last=self._digest_before(position, progress),
             given_up=decoder.given_up,
+            snapshot=self._place_at(position),
         )
         self._writer.commit(made)
         self.progress = made
         self._rows = self._bytes = self._dead_letters = decoder.entries = 0
+
+    def _place_at(self, position: int) -> FilePlace | None:
+        """Where the topic is in its snapshot."""
+        if self._base is None or self._base.is_over(self._at[0], position):
+            return None
+        return FilePlace(self._base.digest, *self._at)
 
     def _digest_before(self, position: int, progress: Progress) -> str | None:
         if position == progress.position:

@@ -7,7 +7,7 @@ for too long is given up, so that a writer that died does not hold the log for e
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from functools import lru_cache
 from typing import Generic, Protocol, TypeVar
 
@@ -79,6 +79,8 @@ class Encodes(Protocol[RowT]):
 class Decoder(Generic[RowT]):
     """One topic, from `position` on. What it is given below that only completes entries that end later.
 
+    `cuts` are the entry ids up to which regions' rows are in a snapshot: their entries up to there give none.
+
     Attributes:
         entries: those of selected tables that it gave rows of.
     """
@@ -91,12 +93,13 @@ class Decoder(Generic[RowT]):
         drops_repeats: bool,
         names_known_to: int = 0,
         given_up: Iterable[GivenUp] = (),
+        cuts: Mapping[int, int] | None = None,
     ) -> None:
         self._encoder, self._position, self._names_known_to = encoder, position, names_known_to
         self._reassembler = Reassembler(drops_repeats=drops_repeats)
         self._begun: dict[int, tuple[int, int]] = {}
         self._given_up = {entry.region: entry.offset for entry in given_up}
-        self._newest = 0
+        self._cuts, self._newest = cuts or {}, 0
         self.entries = 0
 
     @property
@@ -124,7 +127,8 @@ class Decoder(Generic[RowT]):
         region = key.region_id
         if region_group(region):
             return []  # the metric engine's own notes
-        tells = is_new and self._is_selected(region, offset)
+        is_in_snapshot = offset <= self._cuts.get(region, -1)
+        tells = is_new and not is_in_snapshot and self._is_selected(region, offset)
         if isinstance(key.type, Full):
             entry: Entry | None = Entry(region, offset, record.value, offset)
         else:

@@ -15,6 +15,7 @@ from sparkjob.integrity.content import find_flaws
 from sparkjob.integrity.findings import Kind
 from wal_subscription.records.request import By, Sink
 from wal_subscription.records.selection import Selection
+from wal_subscription.records.snapshot import File
 from walrecord import Entry, InvalidEntry, decode_entry
 from walrecord.pb.wal_pb2 import ColumnSchema, JsonValue, Mutation, Value, WalEntry
 from walrecord.region import table_id
@@ -32,6 +33,14 @@ class Row(NamedTuple):
     partition: int
     key: bytes
     value: bytes
+
+
+class Placed(NamedTuple):
+    """A row and where it stands; without one, the end of a file."""
+
+    file: int
+    row: int
+    record: Row | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,11 +66,35 @@ class Encoder:
             "topic": self.topic,
             "offset": entry.entry_id,
         }
-        partition, most = self._partition(table), self.sink.rows.most_bytes - _OVERHEAD
+        partition = self._partition(table)
         rows = [Row(partition, *encoded) for encoded in _encoded(mutations, table, _encode(place)[1:-1])]
-        if any(len(row.key) + len(row.value) > most for row in rows):
+        if any(map(self.is_too_large, rows)):
             raise NotReadable(f"has a row that is larger than topic {self.sink.rows.name} takes")
         return rows
+
+    def row_of_file(self, file: File, number: int, values: Mapping[str, object], types: Mapping[str, str]) -> Row:
+        """Of a snapshot: `values` and `types` are those that the file has. It may be too large."""
+        table = table_id(file.region)
+        content = {
+            "op": "put",
+            "tableId": table,
+            "table": self.selection.names.get(table),
+            "region": file.region,
+            "topic": self.topic,
+            "offset": file.entry_id,
+            "row": number,
+            "sequence": file.sequence,
+            "values": values,
+            "types": {**types, **file.types},
+            "snapshot": True,
+            "file": file.name,
+        }
+        key = {"tableId": table, "key": {name: values[name] for name in sorted(file.key)}}
+        return Row(self._partition(table), _encode(key).encode(), _encode(content).encode())
+
+    def is_too_large(self, row: Row) -> bool:
+        """Whether the topic of rows does not take it."""
+        return len(row.key) + len(row.value) > self.sink.rows.most_bytes - _OVERHEAD
 
     def _partition(self, table: int) -> int:
         number = table if self.sink.by is By.TABLE else zlib.crc32(self.topic.encode())
@@ -90,7 +123,8 @@ def _encoded(mutations: Iterable[Mutation], table: int, place: str) -> Iterator[
     number = 0
     for mutation in mutations:
         columns = mutation.rows.schema
-        keys = [column.column_name for column in columns if column.semantic_type != ColumnSchema.FIELD]
+        # Sorted: whoever writes rows may have columns in any order, and one key is one text.
+        keys = sorted(column.column_name for column in columns if column.semantic_type != ColumnSchema.FIELD)
         types = _types(tuple((column.column_name, column.datatype) for column in columns))
         operation = "delete" if mutation.op_type == Mutation.DELETE else "put"
         head, tail = f'{{"op":"{operation}",{place},"row":', f',"types":{types}}}'
@@ -127,8 +161,8 @@ def _interval(value: Value) -> object:
 
 
 _OTHERS: Mapping[str, Callable[[Value], object]] = {
-    "f32": lambda value: _float(value.f32),
-    "f64": lambda value: _float(value.f64),
+    "f32": lambda value: float_of(value.f32),
+    "f64": lambda value: float_of(value.f64),
     "array": lambda value: [value_of(item) for item in value.array.items],
     "struct": lambda value: [value_of(item) for item in value.struct.items],
     "json": lambda value: _json(value.json),
@@ -141,8 +175,8 @@ _OTHERS: Mapping[str, Callable[[Value], object]] = {
 _AS_IT_IS = SCALARS - {"binary", *_OTHERS}
 
 
-def _float(number: float) -> float | str:
-    """JSON has no number for these three."""
+def float_of(number: float) -> float | str:
+    """JSON has no number for three of them."""
     if math.isnan(number):
         return "NaN"
     if math.isinf(number):
@@ -159,6 +193,6 @@ def _json(value: JsonValue) -> object:
         case "object":
             return {member.key: _json(member.value) for member in value.object.members}
         case "f64":
-            return _float(value.f64)
+            return float_of(value.f64)
         case kind:
             return getattr(value, kind)

@@ -8,27 +8,46 @@ from dataclasses import dataclass
 from sparkjob.wire.kafka_state import TopicState
 from wal_subscription.asked import SourceTopic
 from wal_subscription.plan import Plan, TopicPlanner, why_other
-from wal_subscription.records.copier import Copied, Job
+from wal_subscription.records.jobs import Copied, Job
+from wal_subscription.records.progress import FilePlace
 from wal_subscription.records.request import Output, Topic
+from wal_subscription.records.snapshot import Base, File, Snapshot
 from wal_subscription.stops import Reason, Stop
 
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where a topic is, as its last job said; `read_from` is what is still needed of the source."""
+    """Where a topic is, as its last job said.
+
+    Attributes:
+        read_from: what is still needed of the source.
+        snapshot: None: nothing of one matters any more.
+    """
 
     position: int
     read_from: int
+    snapshot: FilePlace | None = None
 
 
 class Planner(TopicPlanner[Topic, Copied]):
-    """Remembers nothing that a start would not find again."""
+    """Remembers nothing that a start would not find again.
+
+    Attributes:
+        snapshot: what topics begin with, once it was read.
+    """
 
     def __init__(self, topics: Iterable[Topic], outputs: Sequence[Output]) -> None:
         super().__init__(topics)
         self._outputs = outputs
         self._places: dict[str, Place] = {}
         self._epochs: dict[str, int | None] = {}
+        self._needing: set[str] = set()
+        self.snapshot: Snapshot | None = None
+
+    @property
+    def needs_snapshot(self) -> bool:
+        """Whether a topic begins with one, and it was not given yet."""
+        return self.snapshot is None and bool(self._needing)
 
     def plan(self, sources: Mapping[str, TopicState], targets: Mapping[str, TopicState], now: float) -> Plan[Job]:
         """Plans. `sources` and `targets` are the topics that there are; `now` in seconds, of any clock."""
@@ -47,15 +66,33 @@ class Planner(TopicPlanner[Topic, Copied]):
             self._doubts.end(name)
             assert source is not None  # noqa: S101 - else it would have been a stop
             is_other = self._epochs.get(name, source.epoch) != source.epoch
-            has_work = place is None or place.position < source.end or is_other
+            is_behind = place is None or place.position < source.end
+            has_work = is_behind or is_other or bool(self._files_of(name, place))
             if has_work and self._pauses.is_over(name, now):
                 self._epochs[name] = source.epoch
-                jobs.append(Job(topic, source.end, source.start, source.epoch))
+                jobs.append(self._job(topic, source, place))
         return Plan(tuple(jobs), tuple(stops))
 
+    def _job(self, topic: Topic, source: TopicState, place: Place | None) -> Job:
+        at, base = None if place is None else place.snapshot, self._base_of(topic.name, place)
+        from_file = (0, 0) if at is None else (at.file, at.row)
+        files = self._files_of(topic.name, place)
+        return Job(topic, source.end, source.start, source.epoch, base, files, from_file)
+
+    def _base_of(self, name: str, place: Place | None) -> Base | None:
+        is_needed = name in self._needing if place is None else place.snapshot is not None
+        return self.snapshot.of(name) if self.snapshot is not None and is_needed else None
+
+    def _files_of(self, name: str, place: Place | None) -> tuple[File, ...]:
+        """Those that are to be handed on before the log."""
+        base, at = self._base_of(name, place), None if place is None else place.snapshot
+        return () if base is None or at is None else base.files[at.file :]
+
     def _remember(self, copied: Copied) -> None:
+        if copied.needs_snapshot:
+            self._needing.add(copied.topic)
         if copied.read_from is not None:
-            self._places[copied.topic] = Place(copied.end, copied.read_from)
+            self._places[copied.topic] = Place(copied.end, copied.read_from, copied.snapshot)
 
 
 def find_stop(topic: SourceTopic, source: TopicState | None, place: Place | None) -> Stop | None:

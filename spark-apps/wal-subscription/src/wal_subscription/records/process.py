@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
+
 from kafka.errors import KafkaError
 
 from sparkjob.errors import Interrupted, Refused
 from sparkjob.wire.connection import Connection, sentence_of_error
 from sparkjob.wire.reader import RangeGone
-from wal_subscription.records.copier import Copied, Copier, Job, Sides
+from wal_subscription.records.copier import Copier, NeedsSnapshot
+from wal_subscription.records.encoding import Placed
+from wal_subscription.records.jobs import Copied, Job, Sides
 from wal_subscription.records.request import Topic
 from wal_subscription.records.sink import Overtaken
 from wal_subscription.source import connect
@@ -21,6 +25,16 @@ _CONNECTIONS: list[Connection] = []
 
 def copy(job: Job, sides: Sides) -> Copied:
     """Runs a job with what this process has open. Never raises what may pass."""
+    return _done(job, sides, lambda: _run(job, sides))
+
+
+def hand_on(job: Job, sides: Sides, rows: Iterable[Placed]) -> Copied:
+    """Hands on rows of a snapshot. Whoever did so before may have been another process: so it begins."""
+    forget(job.topic.name)
+    return _done(job, sides, lambda: _opened(job.topic, sides).run_files(job, rows))
+
+
+def _done(job: Job, sides: Sides, act: Callable[[], None]) -> Copied:
     name = job.topic.name
     if [sides] != _OPENED_FOR:
         forget_all()
@@ -28,7 +42,10 @@ def copy(job: Job, sides: Sides) -> Copied:
     trouble = stop = refused = None
     is_cut = False
     try:
-        _run(job, sides)
+        act()
+    except NeedsSnapshot:
+        forget(name)
+        return Copied(name, needs_snapshot=True)
     except MustStop as must:
         stop = must.stop
     except Refused as error:
@@ -40,8 +57,8 @@ def copy(job: Job, sides: Sides) -> Copied:
     copied = _copied(name, trouble, stop, refused)
     if is_cut:
         _forget_connections()
-    elif (trouble, stop, refused) != (None, None, None):
-        forget(name)
+    elif (trouble, stop, refused) != (None, None, None) or copied.snapshot is not None:
+        forget(name)  # of a snapshot, another process hands on the next files
     return copied
 
 
@@ -66,7 +83,17 @@ def _copied(name: str, trouble: str | None, stop: Stop | None, refused: str | No
     if begun is None or progress is None:
         return Copied(name, trouble=trouble, stop=stop, refused=refused)
     rows = progress.rows - begun.rows
-    return Copied(name, begun.position, progress.position, progress.read_from, rows, trouble, stop, refused)
+    return Copied(
+        name,
+        begun.position,
+        progress.position,
+        progress.read_from,
+        rows,
+        progress.snapshot,
+        trouble=trouble,
+        stop=stop,
+        refused=refused,
+    )
 
 
 def _opened(topic: Topic, sides: Sides) -> Copier:

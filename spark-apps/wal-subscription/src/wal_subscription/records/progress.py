@@ -20,6 +20,14 @@ class GivenUp(NamedTuple):
     offset: int
 
 
+class FilePlace(NamedTuple):
+    """The next row of a topic's snapshot: the number of its file, and the row's in it. Beyond all: the log is on."""
+
+    digest: str
+    file: int
+    row: int
+
+
 @dataclass(frozen=True, slots=True)
 class Progress:
     """Of one topic, after one transaction.
@@ -35,6 +43,7 @@ class Progress:
         selection: the digest of what is selected.
         last: the digest of the record before `position`; None: there is none.
         given_up: what is below `read_from`, or may be, and of which a part may come after all; by offset.
+        snapshot: None: there is none, or nothing of it matters any more.
     """
 
     writer: str
@@ -51,13 +60,15 @@ class Progress:
     selection: str
     last: str | None = None
     given_up: tuple[GivenUp, ...] = ()
+    snapshot: FilePlace | None = None
 
     def to_json(self) -> bytes:
         """The value of the record, whose key is the topic."""
-        return json.dumps(self.members(), separators=(",", ":")).encode()
+        place = None if self.snapshot is None else self.snapshot._asdict()
+        return json.dumps({**self.members(), "snapshot": place}, separators=(",", ":")).encode()
 
     def members(self) -> dict[str, Any]:
-        """What it says, as JSON has it."""
+        """What progress of all sinks says, as JSON has it."""
         return {
             "version": VERSION,
             "writer": self.writer,
@@ -77,7 +88,7 @@ class Progress:
         }
 
 
-def begin(found: Progress | None, request: OfRun, topic: SourceTopic) -> Progress:
+def begin(found: Progress | None, request: OfRun, topic: SourceTopic, snapshot: FilePlace | None = None) -> Progress:
     """Of a topic whose generation is a new one, after what was found of the one before it: counts go on."""
     start = topic.start
     made = Progress(
@@ -93,6 +104,7 @@ def begin(found: Progress | None, request: OfRun, topic: SourceTopic) -> Progres
         rows=0,
         dead_letters=0,
         selection=request.selection.digest,
+        snapshot=snapshot,
     )
     if found is None:
         return made
@@ -114,6 +126,7 @@ def parse_fields(fields: Fields) -> Progress:
         Refused: they are none.
     """
     fields.check_version(VERSION)
+    place = fields.object_or_none("snapshot")
     return Progress(
         fields.text("writer"),
         fields.number("run"),
@@ -129,4 +142,5 @@ def parse_fields(fields: Fields) -> Progress:
         fields.text("selection"),
         fields.text_or_none("last"),
         tuple(GivenUp(row.number("region", MAX_U64), row.number("offset")) for row in fields.objects("givenUp")),
+        None if place is None else FilePlace(place.text("digest"), place.number("file"), place.number("row")),
     )

@@ -89,6 +89,7 @@ class RecordsRequest:
 
     Attributes:
         drops_repeats: whether the database's version drops a Middle that comes again.
+        snapshot_uri: the folder of what topics begin with; None: they begin with the log.
     """
 
     digest: str
@@ -101,6 +102,7 @@ class RecordsRequest:
     selection: Selection
     drops_repeats: bool
     topics: tuple[Topic, ...]
+    snapshot_uri: str | None = None
 
 
 def parse_records_request(content: bytes) -> RecordsRequest:
@@ -118,6 +120,7 @@ def parse_records_request(content: bytes) -> RecordsRequest:
         raise Refused("rows, progress and dead letters need a topic each")
     if source.cluster_id == target.cluster_id and (both := set(outputs) & {topic.name for topic in topics}):
         raise Refused(f"topic {min(both)} would get what is read from it")
+    snapshot = fields.object_or_none("snapshot")
     return RecordsRequest(
         digest_of(content),
         whom_of(fields),
@@ -129,6 +132,7 @@ def parse_records_request(content: bytes) -> RecordsRequest:
         selection_of(fields.object("tables")),
         drops_repeated_middle(fields.text_or_none("databaseVersion")),
         topics,
+        None if snapshot is None else snapshot.text("uri").rstrip("/"),
     )
 
 

@@ -8,13 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Annotated, Literal
+from typing import Annotated
 
 from pydantic import Field, ValidationError
 
-from seawall.api.meta import StatusModel
 from seawall.api.v1alpha1.subscription_status import HandedOn, MirroredTopic
-from seawall.domain.subscription.committed.progress import judge
+from seawall.domain.subscription.committed.progress import Committed, judge, total_of
 from seawall.domain.subscription.logs import Halt, LogsNow, Position
 
 _Offset = Annotated[int, Field(ge=0)]
@@ -22,18 +21,8 @@ DIGITS = 20
 """Of the number of a commit, in the name of its object."""
 
 
-class Commit(StatusModel):
-    """A commit, version 1 (spark-apps/wal-subscription/contract/TABLE.md); what it names is its readers' affair."""
-
-    version: Literal[1]
-    writer: str
-    generation: _Offset
-    topic: str
-    source_topic_id: str
-    position: _Offset
-    read_from: _Offset
-    rows: _Offset
-    dead_letters: _Offset
+class Commit(Committed):
+    """A commit (spark-apps/wal-subscription/contract/TABLE.md)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,15 +73,10 @@ class Chains:
 
     def handed_on(self, rows: Iterable[MirroredTopic]) -> HandedOn | None:
         """What all of them have handed on; None: of some nobody says it."""
-        total = HandedOn(rows=0, dead_letters=0)
-        for row in rows:
-            found = self.newest.get(row.name, Unreadable())
-            if isinstance(found, Unreadable):
-                return None
-            if found is not None:
-                sums = total.rows + found.rows, total.dead_letters + found.dead_letters
-                total = HandedOn(rows=sums[0], dead_letters=sums[1])
-        return total
+        found = [self.newest.get(row.name, Unreadable()) for row in rows]
+        if any(isinstance(newest, Unreadable) for newest in found):
+            return None
+        return total_of(commit for commit in found if isinstance(commit, Commit))
 
     def _progress(self, row: MirroredTopic) -> tuple[int, int] | None:
         found = self.newest.get(row.name, Unreadable())

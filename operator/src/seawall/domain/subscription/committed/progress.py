@@ -22,8 +22,8 @@ _Offset = Annotated[int, Field(ge=0)]
 _SILENT = TopicFailure(TopicTrouble.UNANSWERED, "nobody asked")
 
 
-class Progress(StatusModel):
-    """A record of progress, version 1 (spark-apps/wal-subscription/contract/RECORDS.md)."""
+class Committed(StatusModel):
+    """What a transaction, or a commit, says of a topic, version 1; all else is its readers' affair."""
 
     version: Literal[1]
     writer: str
@@ -34,6 +34,16 @@ class Progress(StatusModel):
     read_from: _Offset
     rows: _Offset
     dead_letters: _Offset
+
+
+class Progress(Committed):
+    """A record of progress (spark-apps/wal-subscription/contract/RECORDS.md)."""
+
+
+def total_of(found: Iterable[Committed]) -> HandedOn:
+    """What all of them have handed on."""
+    counts = [(each.rows, each.dead_letters) for each in found]
+    return HandedOn(rows=sum(rows for rows, _ in counts), dead_letters=sum(letters for _, letters in counts))
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,18 +66,13 @@ class Reader:
 
     def handed_on(self, rows: Iterable[MirroredTopic]) -> HandedOn | None:
         """What all of them have handed on; None: of some nobody says it."""
-        total = HandedOn(rows=0, dead_letters=0)
         if self.topics is None:
             return None
-        for row in rows:
-            found = None if row.progress_partition is None else self.newest.get(row.progress_partition, _SILENT)
-            if isinstance(found, TopicFailure):
-                return None
-            progress = None if found is None else self._parse(row, found)
-            if progress is not None:
-                sums = total.rows + progress.rows, total.dead_letters + progress.dead_letters
-                total = HandedOn(rows=sums[0], dead_letters=sums[1])
-        return total
+        found = [(row, self.newest.get(row.progress_partition or 0, _SILENT)) for row in rows]
+        if any(isinstance(newest, TopicFailure) for _, newest in found):
+            return None
+        parsed = [self._parse(row, newest) for row, newest in found if isinstance(newest, NewestRecord)]
+        return total_of(progress for progress in parsed if progress is not None)
 
     def _progress(self, row: MirroredTopic, target: LogsNow) -> tuple[int, int] | None:
         """The next offset, and the first that is still needed."""

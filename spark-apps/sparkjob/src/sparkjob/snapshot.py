@@ -7,20 +7,25 @@ A cut is the state of the region after exactly the entries up to `entryId`. Of r
 file counts; a file has a key once. Files are relative to the folder. Times are integers, in the unit that the log has.
 
 Optional: of a cut `sequence`, the highest sequence number of its rows: what the log has up to it again changes nothing,
-as in the database. Of a region `appendMode`: true for a table that keeps rows of the same key, which is not compared.
+as in the database. Of a region `appendMode`: true for a table that keeps rows of the same key, which is not compared;
+and `types`: what the log calls the types of columns ({"ts": "TIMESTAMP_MILLISECOND"}), where files tell less.
 """
 
 from __future__ import annotations
 
 import json
 import re
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from decimal import Decimal
 from itertools import pairwise
-from typing import Any
+from typing import Any, TypeVar
 
+from sparkjob.entry_rows import plain
 from sparkjob.errors import Refused
 from sparkjob.fields import MAX_U64, Fields
 
+T = TypeVar("T")
 VERSION = 1
 NAME = "snapshot.json"
 _FILE = re.compile(r"[A-Za-z0-9_=-][A-Za-z0-9._=-]*(/[A-Za-z0-9_=-][A-Za-z0-9._=-]*)*")
@@ -45,6 +50,7 @@ class SnapshotRegion:
     key: tuple[str, ...]
     cuts: tuple[Cut, ...]
     append_mode: bool = False
+    types: Mapping[str, str] = field(default_factory=dict)
 
 
 def parse_snapshot(content: bytes, uri: str) -> dict[int, SnapshotRegion]:
@@ -73,8 +79,11 @@ def _region(fields: Fields) -> SnapshotRegion:
     cuts = tuple(_cut(cut) for cut in fields.objects("cuts"))
     if any(older.entry_id >= newer.entry_id for older, newer in pairwise(cuts)):
         raise Refused(f"{fields.where}.cuts: entry ids must rise")
-    append_mode = fields.flag("appendMode")
-    return SnapshotRegion(fields.number("id", MAX_U64), fields.text("topic"), columns, key, cuts, append_mode)
+    append_mode, types = fields.flag("appendMode"), fields.object_or_none("types")
+    named = {} if types is None else {name: types.text(name) for name in types.members}
+    if unknown := named.keys() - set(columns):
+        raise Refused(f"{fields.where}.types: {min(unknown)} is none of the columns")
+    return SnapshotRegion(fields.number("id", MAX_U64), fields.text("topic"), columns, key, cuts, append_mode, named)
 
 
 def _cut(fields: Fields) -> Cut:
@@ -83,3 +92,22 @@ def _cut(fields: Fields) -> Cut:
         if not _FILE.fullmatch(name):
             raise Refused(f"{fields.where}.files: {name!r} is no relative path of letters, digits and . _ = - /")
     return Cut(fields.number("entryId"), files, fields.number_or_none("sequence", MAX_U64))
+
+
+def of_file(path: str, names: Mapping[str, T]) -> T:
+    """What belongs to a file: by the end of its URI, which is its name in the snapshot.
+
+    Raises:
+        KeyError: it is none of them.
+    """
+    at = path.find("/")
+    while at >= 0:
+        if (found := names.get(path[at + 1 :])) is not None:
+            return found
+        at = path.find("/", at + 1)
+    raise KeyError(path)
+
+
+def value_of_file(value: object) -> object:
+    """A value as JSON can have it, as `entry_rows.plain` makes those of the log."""
+    return int(value) if isinstance(value, Decimal) else plain(value)  # Spark reads unsigned 64 bits so

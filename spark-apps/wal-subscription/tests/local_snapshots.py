@@ -1,0 +1,83 @@
+"""Snapshots of the logs that tests write, and their files as a driver without Spark hands them on, in this process."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlparse
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+from record_logs import Written
+from snapshots import Snapshot
+from wal_logs import TableRow
+
+from wal_subscription.records import process
+from wal_subscription.records.encoding import Encoder, Placed
+from wal_subscription.records.jobs import Copied, Job, Sides
+from wal_subscription.records.snapshot import END, File
+from wal_subscription.records.snapshot_rows import encoded, placed
+
+BATCH = 3
+"""Rows that are read at once."""
+
+
+class LocalSnapshots:
+    """Reads files with Arrow.
+
+    Attributes:
+        most: files that are handed on before it ends, as a driver that is killed does; None: all.
+    """
+
+    def __init__(self, most: int | None = None) -> None:
+        self.most = most
+
+    def read(self, uri: str) -> bytes:
+        """As Spark would."""
+        return Path(urlparse(uri).path).read_bytes()
+
+    def hand_on(self, jobs: Sequence[Job], sides: Sides) -> list[Copied]:
+        """As Spark would, one topic after the other."""
+        return [process.hand_on(job, sides, self.rows(job, sides)) for job in jobs]
+
+    def rows(self, job: Job, sides: Sides) -> Iterator[Placed]:
+        """Of the job's files."""
+        encoders = {job.topic.name: Encoder(job.topic.name, sides.request.sink, sides.request.selection)}
+        for file in job.files[: self.most]:
+            if sides.request.selection.has_region(file.region):
+                assert job.base is not None
+                batches = _batches(job.base.folder, file)
+                for _, row in placed(encoded([file], encoders, {job.topic.name: job.from_file})(batches)):
+                    yield row
+            yield Placed(file.number, END, None)
+
+
+def _batches(folder: str, file: File) -> Iterator[Any]:
+    """The file's URI, the row's number, and the columns."""
+    path = Path(urlparse(folder).path) / file.name
+    table = pq.read_table(path, columns=list(file.columns))
+    numbered = table.add_column(0, "row_index", pa.array(range(table.num_rows), pa.int64()))
+    named = numbered.add_column(0, "file_path", pa.array([path.as_uri()] * table.num_rows, pa.string()))
+    yield from named.to_batches(max_chunksize=BATCH)
+
+
+def snapshot_of(
+    folder: Path, topic: str, log: Written, cuts: dict[int, int], files: int = 2, *, append_mode: bool = False
+) -> str:
+    """Of a log, region by region up to an entry id: its rows in some files, the older ones first. Returns the URI."""
+    made = Snapshot(folder)
+    for region, entry_id in cuts.items():
+        rows = rows_up_to(log, region, entry_id)
+        size = -(-len(rows) // files) if rows else 1
+        parts = [rows[at : at + size] for at in range(0, len(rows), size)] or [[]]
+        older = {entry_id - len(parts) + 1 + number: part for number, part in enumerate(parts)}
+        made.add(region, topic, older, sequences={entry_id: len(rows)}, append_mode=append_mode)
+    made.write()
+    return made.uri
+
+
+def rows_up_to(log: Written, region: int, entry_id: int) -> list[TableRow]:
+    """What a table has then; no test writes one key twice."""
+    found = [row for offset, of, row in log.placed if of == region and offset <= entry_id]
+    return [TableRow(row.host, row.sequence, row.load) for row in found]
