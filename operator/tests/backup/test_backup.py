@@ -218,3 +218,17 @@ def test_a_backup_that_is_deleted_needs_nothing() -> None:
     assert condition.status == "False"
     world.kube.remove(FULL, WALBackup)
     assert world.kube.get(WALBackup, FULL) is None
+
+
+def test_an_application_that_is_deleted_when_its_manifest_is_there_writes_over_nothing() -> None:
+    """It is made once more, and the job refuses; the manifest that nobody named stays (day 82 of the simulation)."""
+    world = BackupWorld()
+    world.back_up()
+    process = world.backer()
+    while not world.stored:
+        world.settle_backup(process=process, ticks=1)
+    (application,) = world.spark.applications.values()
+    world.spark.delete(application)
+    stored = dict(world.stored)
+    found = world.settle_backup(process=process)
+    assert (found.status.outcome, found.status.manifest, world.stored) == ("Refused", None, stored)

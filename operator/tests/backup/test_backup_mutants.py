@@ -152,6 +152,7 @@ def test_a_backup_of_the_same_name_writes_over_nothing() -> None:
         world.spark.delete(application)
     world.kube.remove_config_map(Key(NAMESPACE, "full-1"))
     second = world.backed_up()
+    assert second.status.manifest is not None
     assert second.status.manifest.name != first.status.manifest.name
     assert len(world.stored) == 2
 

@@ -141,7 +141,8 @@ class BackupWorld(VerificationWorld):
             }
             return Outcome.FAILED, "an object is not what was written", {"findings": [finding], "errors": 1}
         name = f"{whom['name']}-{whom['attempt']}{end}"
-        assert (request["chain"], name) not in self.stored, "a manifest is written over"
+        if (request["chain"], name) in self.stored:  # as when its application was deleted, and it is made once more
+            return Outcome.REFUSED, f"the manifest {name} is there already: nothing is overwritten", {}
         topics = {topic["name"]: [topic["topicId"], topic["from"], topic["to"]] for topic in request["topics"]}
         body = {"place": place, "parent": parent, "topics": topics, "restorePoint": request["restorePoint"]}
         content = json.dumps(body).encode()
