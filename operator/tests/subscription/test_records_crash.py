@@ -9,14 +9,10 @@ import pytest
 
 from seawall.api.v1alpha1.hold import WALHold
 from seawall.api.v1alpha1.subscription_status import SubscriptionState
+from tests.subscription.lives import Story, deaths_of
 from tests.subscription.test_records_sink import lose_and_purge, make_table, progress_topic
-from tests.support.deaths import die_at_every_call
-from tests.worlds.purge_world import Guard
 from tests.worlds.records_world import RecordsWorld
-from tests.worlds.subscription_world import CHANGES, DR
-
-Story = Callable[[RecordsWorld], Callable[[RecordsWorld], bool]]
-"""What happens, and how it is when all is done that follows of it."""
+from tests.worlds.subscription_world import DR
 
 
 def end_state(world: RecordsWorld) -> Any:
@@ -73,14 +69,10 @@ def grows(world: RecordsWorld) -> Callable[[RecordsWorld], bool]:
 
 
 @pytest.mark.parametrize("story", [begins, meets_a_new_table, begins_a_topic_anew, begins_all_anew, grows])
-def test_a_death_at_any_call_of_a_subscription_of_rows_changes_nothing_about_the_end(story: Story) -> None:
-    world = RecordsWorld()
-    is_done = story(world)
-
-    def live(each: RecordsWorld, guard: Guard | None) -> None:
-        each.live(lambda: is_done(each), each.subscriber(guard))
-
-    assert die_at_every_call(world, live, end_state, CHANGES) > 3
+def test_a_death_at_any_call_of_a_subscription_of_rows_changes_nothing_about_the_end(
+    story: Story[RecordsWorld],
+) -> None:
+    assert deaths_of(RecordsWorld(), story, end_state) > 3
 
 
 def test_two_operators_at_once_hand_each_row_on_once() -> None:

@@ -80,9 +80,9 @@ def names_before_they_are_needed(patch: Patch) -> None:
     honest = SubscriptionReader._tables
 
     def old(self: Any, found: Case, cluster: Any, memory: Any, now: int) -> Any:
-        if memory.tables is None:
+        if memory.tables.found is None:
             return honest(self, found, cluster, memory, now)
-        return memory.tables[2]
+        return memory.tables.found
 
     patch.setattr(SubscriptionReader, "_tables", old)
 

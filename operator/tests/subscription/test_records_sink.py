@@ -191,7 +191,11 @@ def lose_and_purge(world: RecordsWorld) -> None:
 
 
 def test_resync_begins_what_has_a_gap_anew_in_another_generation() -> None:
-    world = RecordsWorld()
+    begins_what_has_a_gap_anew(RecordsWorld())
+
+
+def begins_what_has_a_gap_anew(world: RecordsWorld) -> None:
+    """Only that, wherever rows go."""
     lose_and_purge(world)
     world.subscribe(resync="the rows of May are gone", lagBudget={"maxBytes": "1Mi"})
     found = world.live(world.is_even)

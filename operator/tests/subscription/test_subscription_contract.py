@@ -62,56 +62,27 @@ def test_a_request_is_written_as_its_example() -> None:
 
 def test_a_request_for_rows_is_written_as_its_example() -> None:
     wanted = example("records-request.json")
-    rows = [
-        MirroredTopic(
-            name=topic["name"],
-            source_id=topic["sourceTopicId"],
-            start=topic["from"],
-            generation=topic["generation"],
-            progress_partition=topic["progressPartition"],
-            names_known_to=topic["namesKnownTo"],
-        )
-        for topic in wanted["topics"]
-    ]
     records = wanted["records"]
     sink = RecordsSink.model_validate({"target": "t", "topic": records["rows"]["topic"], "by": records["by"]})
     topics = RecordsTopics(
         rows=output(records["rows"]), progress=output(records["progress"]), dead_letters=output(records["deadLetters"])
     )
-    include, exclude = wanted["tables"]["include"], wanted["tables"]["exclude"]
-    names = {table["id"]: table["name"] for table in wanted["tables"]["known"]}
-    names |= dict.fromkeys(wanted["tables"]["notSelected"], "private.other")
     head = {**head_of(wanted), **of_rows.records_of(records["writer"], sink, topics)}
     if "snapshot" in wanted:
         head["snapshot"] = {"uri": wanted["snapshot"]["uri"]}
-    tables = of_rows.tables_of(TableSelection(include=include, exclude=exclude), names)
-    assert of_rows.request_body(head, wanted["databaseVersion"], tables, rows) == wanted
+    assert of_rows.request_body(head, wanted["databaseVersion"], tables_of(wanted), rows_of(wanted)) == wanted
 
 
 def test_a_request_for_tables_is_written_as_its_example() -> None:
     wanted = example("table-request.json")
-    rows = [
-        MirroredTopic(
-            name=topic["name"],
-            source_id=topic["sourceTopicId"],
-            start=topic["from"],
-            generation=topic["generation"],
-            names_known_to=topic["namesKnownTo"],
-        )
-        for topic in wanted["topics"]
-    ]
     table, s3 = wanted["table"], wanted["table"]["s3"]
     most, letters = table["maxFileBytes"], table["deadLetters"]
     sink = TableSink.model_validate({"target": "lake", "maxFileBytes": most, "deadLetters": letters})
     place = {key: s3[key] for key in ("bucket", "prefix", "region", "endpoint")}
     bucket = TableBucket.model_validate({**place, "credentialsSecretRef": {"name": "key"}})
     body = {**s3_of(bucket, "/etc/seawall/s3", has_key=True), "pathStyle": s3["pathStyle"]}
-    names = {row["id"]: row["name"] for row in wanted["tables"]["known"]}
-    names |= dict.fromkeys(wanted["tables"]["notSelected"], "private.other")
-    include, exclude = wanted["tables"]["include"], wanted["tables"]["exclude"]
-    tables = of_rows.tables_of(TableSelection(include=include, exclude=exclude), names)
     head = {**head_of(wanted), **of_rows.table_of(table["writer"], sink, body)}
-    found = of_rows.request_body(head, wanted["databaseVersion"], tables, rows)
+    found = of_rows.request_body(head, wanted["databaseVersion"], tables_of(wanted), rows_of(wanted))
     assert {**found, "intervalMilliseconds": wanted["intervalMilliseconds"]} == wanted
 
 
@@ -134,6 +105,29 @@ def test_progress_is_read_as_its_example() -> None:
     wanted = example("progress.json")
     found = Progress.model_validate_json(json.dumps(wanted))
     assert found.model_dump(by_alias=True).items() <= wanted.items()
+
+
+def rows_of(wanted: dict[str, Any]) -> list[MirroredTopic]:
+    """The topics of a request for rows, as the status has them."""
+    return [
+        MirroredTopic(
+            name=topic["name"],
+            source_id=topic["sourceTopicId"],
+            start=topic["from"],
+            generation=topic["generation"],
+            progress_partition=topic.get("progressPartition"),
+            names_known_to=topic["namesKnownTo"],
+        )
+        for topic in wanted["topics"]
+    ]
+
+
+def tables_of(wanted: dict[str, Any]) -> dict[str, object]:
+    """What the operator makes of the tables that there are."""
+    tables = wanted["tables"]
+    names = {table["id"]: table["name"] for table in tables["known"]}
+    names |= dict.fromkeys(tables["notSelected"], "private.other")
+    return of_rows.tables_of(TableSelection(include=tables["include"], exclude=tables["exclude"]), names)
 
 
 def head_of(wanted: dict[str, Any]) -> dict[str, object]:

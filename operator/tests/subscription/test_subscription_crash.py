@@ -10,9 +10,8 @@ import pytest
 from seawall.api.v1alpha1.hold import WALHold
 from seawall.api.v1alpha1.subscription_status import SubscriptionState
 from seawall.domain.spark_job.application import Ended
-from tests.support.deaths import die_at_every_call
-from tests.worlds.purge_world import Guard
-from tests.worlds.subscription_world import CHANGES, DR, SubscriptionWorld
+from tests.subscription.lives import Story, deaths_of
+from tests.worlds.subscription_world import DR, SubscriptionWorld
 
 
 def end_state(world: SubscriptionWorld) -> Any:
@@ -31,10 +30,6 @@ def end_state(world: SubscriptionWorld) -> Any:
             for request in world.requests()
         ],
     )
-
-
-Story = Callable[[SubscriptionWorld], Callable[[SubscriptionWorld], bool]]
-"""What happens, and how it is when all is done that follows of it."""
 
 
 def is_even(world: SubscriptionWorld) -> bool:
@@ -81,14 +76,8 @@ def is_lost(world: SubscriptionWorld) -> Callable[[SubscriptionWorld], bool]:
 
 
 @pytest.mark.parametrize("story", [begins, stops_a_topic, is_suspended, is_resynced, grows, is_lost])
-def test_a_death_at_any_call_of_a_subscription_changes_nothing_about_the_end(story: Story) -> None:
-    world = SubscriptionWorld()
-    is_done = story(world)
-
-    def live(each: SubscriptionWorld, guard: Guard | None) -> None:
-        each.live(lambda: is_done(each), each.subscriber(guard))
-
-    assert die_at_every_call(world, live, end_state, CHANGES) > 3
+def test_a_death_at_any_call_of_a_subscription_changes_nothing_about_the_end(story: Story[SubscriptionWorld]) -> None:
+    assert deaths_of(SubscriptionWorld(), story, end_state) > 3
 
 
 def test_two_operators_at_once_make_one_copy() -> None:

@@ -2,70 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import pytest
 
-from seawall.api.v1alpha1.hold import WALHold
 from seawall.domain.subscription.committed import chain, progress
 from seawall.domain.subscription.logs import Position
 from seawall.domain.subscription.records import begin
 from seawall.observe import chains
 from tests.subscription import test_table_sink as stories
-from tests.subscription.test_records_sink import lose_and_purge, make_table
-from tests.support.deaths import die_at_every_call
+from tests.subscription.lives import Story, deaths_of
+from tests.subscription.test_records_crash import begins, begins_a_topic_anew, end_state, meets_a_new_table
 from tests.support.mutants import Mutant, find_survivors
-from tests.worlds.purge_world import Guard
-from tests.worlds.subscription_world import CHANGES, DR
 from tests.worlds.table_world import TableWorld
 
-Story = Callable[[TableWorld], Callable[[TableWorld], bool]]
-"""What happens, and how it is when all is done that follows of it."""
 Patch = pytest.MonkeyPatch
 
 
-def end_state(world: TableWorld) -> Any:
-    """All that outlives processes, but for numbers that are others at each look."""
-    status, hold = world.subscription().status, world.kube.get(WALHold, DR)
-    rows = [(row.name, row.generation, row.start, row.stopped, row.message) for row in status.topics]
-    return (
-        (status.state, status.resync, status.generation, status.run and status.run.number, sorted(rows)),
-        [(found.type, found.status, found.reason) for found in status.conditions if found.type != "Held"],
-        None if hold is None else dict(hold.status.granted),
-        sorted(key.name for key in world.spark.applications),
-        [(request["run"], request["tables"], request["topics"]) for request in world.requests()][-1:],
-        sorted((generation, offset) for _, generation, offset in world.handed),
-    )
-
-
-def begins(world: TableWorld) -> Callable[[TableWorld], bool]:
-    world.subscribe()
-    return lambda each: each.is_even()
-
-
-def meets_a_new_table(world: TableWorld) -> Callable[[TableWorld], bool]:
-    world.subscribe(tables={"include": ["public.*"]})
-    world.live(world.is_even)
-    make_table(world)
-    return lambda each: len(each.rows_of("wal_0")) == 45 and each.is_even()
-
-
-def begins_a_topic_anew(world: TableWorld) -> Callable[[TableWorld], bool]:
-    lose_and_purge(world)
-    world.subscribe(resync="again", lagBudget={"maxBytes": "1Mi"})
-    return lambda each: each.subscription().status.resync == "again" and each.is_even()
-
-
 @pytest.mark.parametrize("story", [begins, meets_a_new_table, begins_a_topic_anew])
-def test_a_death_at_any_call_of_a_subscription_of_tables_changes_nothing_about_the_end(story: Story) -> None:
-    world = TableWorld()
-    is_done = story(world)
-
-    def live(each: TableWorld, guard: Guard | None) -> None:
-        each.live(lambda: is_done(each), each.subscriber(guard))
-
-    assert die_at_every_call(world, live, end_state, CHANGES) > 3
+def test_a_death_at_any_call_of_a_subscription_of_tables_changes_nothing_about_the_end(
+    story: Story[TableWorld],
+) -> None:
+    assert deaths_of(TableWorld(), story, end_state) > 3
 
 
 def hold_of_the_position(patch: Patch) -> None:

@@ -10,7 +10,7 @@ from seawall.api.meta import Key
 from seawall.api.v1alpha1.subscription_status import HandedOn, StopReason, SubscriptionState
 from seawall.observe.chains import find_newest
 from tests.fakes.object_store import FakeObjectStores
-from tests.subscription.test_records_sink import lose_and_purge, make_table
+from tests.subscription.test_records_sink import begins_what_has_a_gap_anew, make_table
 from tests.worlds.purge_world import NAMESPACE, TOPICS
 from tests.worlds.table_world import BUCKET, DECLARED, KEY, PASSWORD, SPEC, TableWorld
 from tests.worlds.verification_world import why
@@ -79,13 +79,7 @@ def test_what_is_no_commit_of_its_own_moves_no_hold() -> None:
 
 
 def test_a_gap_begins_anew_as_another_chain() -> None:
-    world = TableWorld()
-    lose_and_purge(world)
-    world.subscribe(resync="the rows of May are gone", lagBudget={"maxBytes": "1Mi"})
-    found = world.live(world.is_even)
-    assert {row.name: row.generation for row in found.status.topics} == {"wal_0": 0, "wal_1": 0, "wal_2": 1}
-    assert world.rows_of("wal_2", 1) == list(range(100, 215))
-    assert world.rows_of("wal_0") == list(range(40))
+    begins_what_has_a_gap_anew(TableWorld())
 
 
 def test_a_record_without_rows_stops_its_topic_until_it_may_be_put_aside() -> None:

@@ -8,9 +8,9 @@ from datetime import datetime
 
 from seawall.api.meta import Key
 from seawall.api.v1alpha1.cluster import WALCluster
-from seawall.api.v1alpha1.subscription import WALSubscription, WALSubscriptionSpec
+from seawall.api.v1alpha1.subscription import WALSubscription
 from seawall.api.v1alpha1.subscription_targets import TargetKafka
-from seawall.domain.cluster.identity import pinned_id, why_other_database
+from seawall.domain.cluster.identity import why_other_database
 from seawall.domain.conditions import Outlook
 from seawall.domain.dataplane.connection import PartRefused, PartUnavailable
 from seawall.domain.errors import OutsideUnavailable, Refused, SeawallError
@@ -180,10 +180,9 @@ class SubscriptionObserver:
         return resolve_kafka(wanted.kafka.kafka, lambda name: self.kube.get_secret(Key(namespace, name)))
 
 
-def wanted_of(obj: WALSubscription, cluster: WALCluster, kafka: TargetKafka) -> Wanted:
+def wanted_of(obj: WALSubscription, kafka: TargetKafka, source: str | None) -> Wanted:
     """Which Kafka a subscription copies to."""
-    is_mirror = isinstance(obj.spec, WALSubscriptionSpec) and obj.spec.sink.mirror is not None
-    return Wanted(kafka, obj.status.target_cluster_id, pinned_id(cluster) if is_mirror else None)
+    return Wanted(kafka, obj.status.target_cluster_id, source)
 
 
 def key_of(obj: WALSubscription) -> Key:

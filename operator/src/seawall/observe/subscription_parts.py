@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
+from typing import Generic, TypeVar
 
 from seawall.api.meta import InvalidSpec, Key
 from seawall.api.v1alpha1.cluster import WALCluster
 from seawall.api.v1alpha1.hold import WALHold
-from seawall.api.v1alpha1.subscription import WALSubscription, WALSubscriptionSpec
+from seawall.api.v1alpha1.subscription import WALSubscription
 from seawall.api.v1alpha1.subscription_status import Producer
 from seawall.api.v1alpha1.subscription_targets import TargetBucket, TargetKafka
-from seawall.domain.cluster.identity import pool_of
+from seawall.domain.cluster.identity import pinned_id, pool_of
 from seawall.domain.conditions import Verdict
 from seawall.domain.errors import OutsideUnavailable
 from seawall.domain.kafka_log import FirstSince, ProducerState, TopicFailure
@@ -34,6 +35,25 @@ from seawall.observe.records import read_records
 from seawall.observe.subscription import SubscriptionObserver, Wanted, wanted_of
 from seawall.ports import Clock, Kube, SparkApplications, Stopwatch
 
+_FoundT = TypeVar("_FoundT")
+
+
+@dataclass(slots=True)
+class Kept(Generic[_FoundT]):
+    """What was found, when (in the stopwatch's milliseconds), and for what it was asked."""
+
+    found: _FoundT | None = None
+    at: int = 0
+    asked: object = None
+
+    def read(self, ask: Callable[[], _FoundT | Silent], asked: object, now: int, most: int) -> _FoundT | Silent:
+        """What is not older than `most`, and was asked for the same; a silence is not kept."""
+        if self.found is not None and self.asked == asked and 0 <= now - self.at < most:
+            return self.found
+        found = ask()
+        self.found, self.at, self.asked = None if isinstance(found, Silent) else found, now, asked
+        return found
+
 
 @dataclass(slots=True)
 class Memory:
@@ -42,16 +62,16 @@ class Memory:
     Attributes:
         pending: by topic since when the target lacks something.
         configs_at: when the configs of the target's topics were last looked at, in the stopwatch's milliseconds.
-        brokers: what was found then of the target's brokers.
-        tables: the names of tables, and when and for what they were read, in the stopwatch's milliseconds.
-        chains: the same of the chains in a bucket; `known` is what need not be read again.
+        brokers: what was found then of a mirror's brokers.
+        tables: the names of tables.
+        chains: of a bucket; `known` is what need not be read again.
     """
 
     pending: dict[str, Pending] = field(default_factory=dict)
     configs_at: int | None = None
     brokers: Brokers | None = None
-    tables: tuple[int, tuple[int | None, ...], Mapping[int, str]] | None = None
-    chains: tuple[int, tuple[str, ...], Chains] | None = None
+    tables: Kept[Mapping[int, str]] = field(default_factory=Kept)
+    chains: Kept[Chains] = field(default_factory=Kept)
     known: KnownChains = field(default_factory=KnownChains)
 
 
@@ -116,7 +136,7 @@ class SubscriptionReader:
             producers=self._producers(obj, wanted, base, target),
             # After the hold was read: what can be held is known of a time at which it existed.
             ledger=self._ledger(case, cluster),
-            producer=self._producer(obj, wanted, target),
+            producer=self._producer(obj, wanted, case, target),
             brokers=memory.brokers,
             newest=self._newest(obj, wanted, case, target),
             tables=self._tables(case, cluster, memory, now),
@@ -167,16 +187,10 @@ class SubscriptionReader:
         names = promotion.asked(case)
         return self.kafkas.describe_producer(obj, wanted, names, producer.id) if names else {}
 
-    def _producer(self, obj: WALSubscription, wanted: Wanted | None, target: object) -> Producer | None:
+    def _producer(self, obj: WALSubscription, wanted: Wanted | None, case: Case, target: object) -> Producer | None:
         """One for all that will ever be written; it counts once it is recorded."""
-        is_mirror = isinstance(obj.spec, WALSubscriptionSpec) and obj.spec.sink.mirror is not None
-        if (
-            wanted is None
-            or not is_mirror
-            or obj.status.producer is not None
-            or not obj.status.topics
-            or not isinstance(target, LogsNow)
-        ):
+        is_taken = obj.status.producer is not None or case.spec.sink.mirror is None
+        if wanted is None or is_taken or not obj.status.topics or not isinstance(target, LogsNow):
             return None
         try:
             found = self.kafkas.take_producer_id(obj, wanted)
@@ -194,29 +208,22 @@ class SubscriptionReader:
 
     def _chains(self, obj: WALSubscription, case: Case, memory: Memory, now: int) -> Chains | Silent | None:
         """How far tables are: each look is a list of every topic's chain, which stores let people pay for."""
-        bucket, folders = case.goes_to, tuple(folder_of(case.writer, row) for row in case.rows.values())
+        bucket, rows = case.goes_to, tuple(case.rows.values())
         if not isinstance(bucket, TargetBucket):
             return None
-        if memory.chains is not None and memory.chains[1] == folders:
-            at, _, chains = memory.chains
-            if 0 <= now - at < SUBSCRIPTION_CHAINS_MS:
-                return chains
-        found = self.buckets.read(obj, bucket, case.writer, case.rows.values(), memory.known)
-        memory.chains = None if isinstance(found, Silent) else (now, folders, found)
-        return found
+        folders = tuple(folder_of(case.writer, row) for row in rows)
+
+        def ask() -> Chains | Silent:
+            return self.buckets.read(obj, bucket, case.writer, rows, memory.known)
+
+        return memory.chains.read(ask, folders, now, SUBSCRIPTION_CHAINS_MS)
 
     def _tables(self, case: Case, cluster: WALCluster, memory: Memory, now: int) -> Mapping[int, str] | Silent | None:
         """Names of tables; those that a run is made with were read after the status says for what they are needed."""
         if case.spec.sink.mirror is not None or case.spec.suspend or not case.rows:
             return None
         needed = tuple(row.names_known_to for row in case.rows.values())
-        if memory.tables is not None and memory.tables[1] == needed:
-            at, _, names = memory.tables
-            if 0 <= now - at < SUBSCRIPTION_NAMES_MS:
-                return names
-        found = self.kafkas.table_names(cluster)
-        memory.tables = None if isinstance(found, Silent) else (now, needed, found)
-        return found
+        return memory.tables.read(lambda: self.kafkas.table_names(cluster), needed, now, SUBSCRIPTION_NAMES_MS)
 
     def _is_over_budget(self, case: Case, cluster: WALCluster, hold: WALHold, positions: dict[str, Position]) -> bool:
         """Whether more was kept for topics that go on than the budget allows, by the numbers with which it ended."""
@@ -230,8 +237,10 @@ class SubscriptionReader:
 
 
 def target_of(obj: WALSubscription, cluster: WALCluster, case: Case) -> Wanted | None:
-    """The Kafka that it goes to; None: it goes to a bucket."""
-    return wanted_of(obj, cluster, case.goes_to) if isinstance(case.goes_to, TargetKafka) else None
+    """The Kafka that it goes to, which rows may share with the log; None: it goes to a bucket."""
+    if not isinstance(case.goes_to, TargetKafka):
+        return None
+    return wanted_of(obj, case.goes_to, pinned_id(cluster) if case.spec.sink.mirror is not None else None)
 
 
 def _is_older(position: Position, young: FirstSince) -> bool:

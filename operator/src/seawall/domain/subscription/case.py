@@ -70,7 +70,7 @@ class Observed:
     producers: Mapping[str, ProducerState | TopicFailure] = field(default_factory=dict)
     """What the target remembers of the producer, read after where its logs end; of topics of which that matters."""
     brokers: Brokers | None = None
-    """Configs of the target's brokers, when they were last asked; None: nobody asked yet."""
+    """Configs of a mirror's brokers, when they were last asked; None: nobody asked yet."""
     newest: Newest = field(default_factory=dict)
     """What the topic of progress says last, of rows in a topic."""
     chains: Chains | Silent | None = None
@@ -141,7 +141,7 @@ class Case:
         """The topic of the target that says how far rows are."""
         return f"{self.writer}.progress"
 
-    @property
+    @cached_property
     def reader(self) -> Reader:
         """What reads the progress of rows."""
         return Reader(self.writer, self.status.records, self.observed.newest)

@@ -156,8 +156,7 @@ def _why_nothing_begins(case: Case) -> Verdict | None:
     refusal = why_not_allowed(case.spec.spark, case.declared, cluster, _Kind)
     if refusal is not None:
         return stalled(Reason.SPARK_NOT_ALLOWED, refusal)
-    is_mirror, brokers = case.spec.sink.mirror is not None, case.observed.brokers
-    safe, sentence = (None, "") if brokers is None or not is_mirror else compare(brokers)
+    safe, sentence = (None, "") if case.observed.brokers is None else compare(case.observed.brokers)
     if safe is TargetReason.UNSAFE:
         return stalled(Reason.TARGET_UNSAFE, sentence)
     if case.obj.metadata.is_paused or cluster.metadata.is_paused:

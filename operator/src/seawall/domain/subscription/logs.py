@@ -107,7 +107,7 @@ def judge(row: MirroredTopic, source: LogsNow, target: LogsNow, find: FindWritte
     """
     if row.stopped is not None:
         return Halt(row.stopped, row.offset, row.message)
-    missing = missing_source(row, source) or _missing_target(row, target)
+    missing = missing_source(row, source) or missing_target(row.name, row.target_id, target)
     if missing is not None:
         return missing
     ends, copy = source.ends(row.name), target.ends(row.name)
@@ -138,11 +138,12 @@ def missing_source(row: MirroredTopic, source: LogsNow) -> Halt | None:
     return None
 
 
-def _missing_target(row: MirroredTopic, target: LogsNow) -> Halt | None:
-    if target.is_absent(row.name):
-        return Halt(StopReason.TARGET_LOST, None, f"{row.name} is gone from the target")
-    if target.topic_id(row.name) not in {row.target_id, None}:
-        return Halt(StopReason.TARGET_LOST, None, f"{row.name} was made again in the target by somebody else")
+def missing_target(name: str, topic_id: str | None, target: LogsNow) -> Halt | None:
+    """Why the target does not have the topic that was used first; None: it has, or nobody says."""
+    if target.is_absent(name):
+        return Halt(StopReason.TARGET_LOST, None, f"{name} is gone from the target")
+    if target.topic_id(name) not in {topic_id, None}:
+        return Halt(StopReason.TARGET_LOST, None, f"{name} was made again in the target by somebody else")
     return None
 
 

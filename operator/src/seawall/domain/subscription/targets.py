@@ -52,12 +52,17 @@ def held_from(case: Case) -> dict[str, int]:
 
 
 def _make(case: Case, sink: MirrorSink, missing: list[str], target: LogsNow) -> SubscriptionDecision:
-    factor = sink.replication_factor
+    configs = _configs(case, sink, sink.replication_factor)
+    return make(case, tuple(NewTopic(name, sink.replication_factor, configs) for name in missing), target)
+
+
+def make(case: Case, topics: tuple[NewTopic, ...], target: LogsNow) -> SubscriptionDecision:
+    """Makes topics of the target, which all have as many replicas, once there are brokers for them."""
+    names, factor = listed([topic.name for topic in topics]), topics[0].replication_factor
     if target.online < factor:
-        message = f"the target has {target.online} brokers online, and {listed(missing)} are to have {factor} replicas"
+        message = f"the target has {target.online} brokers online, and {names} are to have {factor} replicas"
         return case.stays(case.goes_on(Reason.TOO_FEW_BROKERS, message))
-    topics = tuple(NewTopic(name, factor, _configs(case, sink, factor)) for name in missing)
-    return case.stays(case.goes_on(Reason.MAKING_TOPICS, f"it makes {listed(missing)}"), MakeTargets(topics))
+    return case.stays(case.goes_on(Reason.MAKING_TOPICS, f"it makes {names}"), MakeTargets(topics))
 
 
 def _configs(case: Case, sink: MirrorSink, replication_factor: int) -> dict[str, str]:

@@ -14,7 +14,7 @@ from pydantic import Field, ValidationError
 from seawall.api.meta import StatusModel
 from seawall.api.v1alpha1.subscription_status import HandedOn, MirroredTopic, RecordsTopics, StopReason
 from seawall.domain.kafka_log import NewestRecord, TopicFailure, TopicTrouble
-from seawall.domain.subscription.logs import Halt, LogsNow, Position, missing_source
+from seawall.domain.subscription.logs import Halt, LogsNow, Position, missing_source, missing_target
 
 Newest = Mapping[int, NewestRecord | TopicFailure | None]
 """By partition of the topic of progress its last committed record."""
@@ -68,7 +68,7 @@ class Reader:
         """What all of them have handed on; None: of some nobody says it."""
         if self.topics is None:
             return None
-        found = [(row, self.newest.get(row.progress_partition or 0, _SILENT)) for row in rows]
+        found = [(row, self._newest(row)) for row in rows]
         if any(isinstance(newest, TopicFailure) for _, newest in found):
             return None
         parsed = [self._parse(row, newest) for row, newest in found if isinstance(newest, NewestRecord)]
@@ -78,14 +78,16 @@ class Reader:
         """The next offset, and the first that is still needed."""
         if self.topics is None or target.topic_id(self.topics.progress.name) is None:
             return None
-        if row.progress_partition is None or row.progress_partition not in self.newest:
-            return None
-        found = self.newest[row.progress_partition]
+        found = self._newest(row)
         if isinstance(found, TopicFailure):
             return None
         if found is None:
             return row.start, row.start
         return self._read(row, found)
+
+    def _newest(self, row: MirroredTopic) -> NewestRecord | TopicFailure | None:
+        """What its partition says last."""
+        return _SILENT if row.progress_partition is None else self.newest.get(row.progress_partition, _SILENT)
 
     def _read(self, row: MirroredTopic, found: NewestRecord) -> tuple[int, int] | None:
         """Of an older generation it counts for nothing; what makes no sense says nothing."""
@@ -138,9 +140,5 @@ def judge(
 
 def find_lost(topics: RecordsTopics, target: LogsNow) -> Halt | None:
     """Why nothing of the target can be gone on with: what it had is gone."""
-    for topic in (topics.rows, topics.progress):
-        if target.is_absent(topic.name):
-            return Halt(StopReason.TARGET_LOST, None, f"{topic.name} is gone from the target")
-        if target.topic_id(topic.name) not in {topic.id, None}:
-            return Halt(StopReason.TARGET_LOST, None, f"{topic.name} was made again in the target by somebody else")
-    return None
+    lost = (missing_target(topic.name, topic.id, target) for topic in (topics.rows, topics.progress))
+    return next((halt for halt in lost if halt is not None), None)

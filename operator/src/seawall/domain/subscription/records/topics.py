@@ -7,17 +7,18 @@ own, with a partition for each topic of the pool, and compacted: only the newest
 from __future__ import annotations
 
 from seawall.api.v1alpha1.subscription_sinks import RecordsSink
-from seawall.api.v1alpha1.subscription_status import RecordsTopics, StopReason, TargetTopic
+from seawall.api.v1alpha1.subscription_status import RecordsTopics, TargetTopic
 from seawall.domain.conditions import Outlook, Verdict
 from seawall.domain.kafka import MIN_ISR, ConfigChange, NewTopic
 from seawall.domain.min_isr import most_min_isr
-from seawall.domain.subscription.actions import AddPartitions, GuardTargets, MakeTargets
+from seawall.domain.subscription.actions import AddPartitions, GuardTargets
 from seawall.domain.subscription.case import Case, SubscriptionDecision
 from seawall.domain.subscription.committed.progress import find_lost
 from seawall.domain.subscription.holding import wait_for_grant
 from seawall.domain.subscription.logs import LogsNow
 from seawall.domain.subscription.reasons import Reason
 from seawall.domain.subscription.records.begin import begin, kept
+from seawall.domain.subscription.targets import make
 from seawall.domain.text import listed
 from seawall.domain.topics.pool import is_same_value
 
@@ -25,8 +26,6 @@ MAX_MESSAGE = "max.message.bytes"
 DEFAULT_MAX_MESSAGE = 1_048_588
 """Kafka's `message.max.bytes` where nobody sets anything."""
 PROGRESS = {"cleanup.policy": "compact"}
-ANEW = frozenset({StopReason.SOURCE_GAP, StopReason.IDENTITY_FENCE_BROKEN, StopReason.TARGET_LOST, StopReason.DIVERGED})
-"""What stopped for one of these has no position to go on from."""
 
 
 def prepare(case: Case, sink: RecordsSink, source: LogsNow, target: LogsNow) -> SubscriptionDecision | None:
@@ -63,18 +62,12 @@ def _make(case: Case, sink: RecordsSink, target: LogsNow) -> SubscriptionDecisio
     missing = [name for name in case.target_names if target.is_absent(name)]
     if not missing:
         return None
-    if target.online < sink.replication_factor:
-        message = (
-            f"the target has {target.online} brokers online, and {listed(missing)} are to have "
-            f"{sink.replication_factor} replicas"
-        )
-        return case.stays(case.goes_on(Reason.TOO_FEW_BROKERS, message))
     partitions = {sink.topic: sink.partitions, case.progress_topic: case.kafka.topics.count}
     topics = tuple(
         NewTopic(name, sink.replication_factor, _configs(case, sink, name), partitions=partitions.get(name, 1))
         for name in missing
     )
-    return case.stays(case.goes_on(Reason.MAKING_TOPICS, f"it makes {listed(missing)}"), MakeTargets(topics))
+    return make(case, topics, target)
 
 
 def _configs(case: Case, sink: RecordsSink, name: str) -> dict[str, str]:
