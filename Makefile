@@ -12,11 +12,11 @@ TESTS := operator/tests spark-apps e2e
 # Tests start hundreds of Python processes, each of which would compile all that it imports.
 unexport PYTHONDONTWRITEBYTECODE
 # In one process, because they write one file of counts.
-GOLDEN_TESTS := $(addprefix operator/tests/,kernel/test_transcripts.py kernel/test_counts.py kernel/test_crash_at_every_call.py purge/test_purge_crash.py policy/test_purge_policy_world.py reassignment/test_reassignment_crash.py rollout/test_restart_crash.py verification/test_verification_crash.py backup/test_backup_crash.py backup/test_backup_policy.py backup/test_bracket.py backup/test_drills.py backup/test_retention.py restore/test_restore_crash.py restore/test_scratch_crash.py subscription/test_subscription_crash.py subscription/test_records_crash.py subscription/test_table_crash.py subscription/test_promotion.py verification/test_verification_schedule.py hold/test_wal_hold.py cli/test_status_command.py domain/rollout/test_transcripts.py)
+GOLDEN_TESTS := $(addprefix operator/tests/,kernel/test_transcripts.py kernel/test_counts.py kernel/test_crash_at_every_call.py purge/test_purge_crash.py purge/test_purge_by_contract.py policy/test_purge_policy_world.py reassignment/test_reassignment_crash.py datanodes/test_restart_crash.py verification/test_verification_crash.py backup/test_backup_crash.py backup/test_backup_policy.py backup/test_bracket.py backup/test_drills.py backup/test_retention.py restore/test_restore_crash.py restore/test_scratch_crash.py managed_kafka/test_managed_kafka_crash.py managed_kafka/test_managed_kafka_adversary.py managed_kafka/test_managed_kafka_mutants.py managed_kafka/test_kafka_roll_crash.py subscription/test_subscription_crash.py subscription/test_records_crash.py subscription/test_table_crash.py subscription/test_promotion.py verification/test_verification_schedule.py hold/test_wal_hold.py cli/test_status_command.py domain/datanodes/test_transcripts.py)
 INSTANCE_ENV = eval "$$($(PLATFORM)/cluster env)"
 CACHE := $(or $(SEAWALL_CACHE),$(or $(XDG_CACHE_HOME),$(HOME)/.cache)/seawall)
 
-.PHONY: help demo test test-unit golden test-integration e2e e2e-soak simulate check collect format crds proto lock images spark spark-images tools cluster cluster-down bench bench-report dist
+.PHONY: help demo test test-unit golden test-integration e2e e2e-soak simulate check collect format crds proto lock images spark spark-images tools cluster cluster-down bench bench-report dist release release-prepare release-images release-test
 
 help: ## Explain the targets
 	@grep -hE '^[a-z0-9-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 20
@@ -39,19 +39,21 @@ test-unit: .venv/.stamp ## Tests of pure functions; needs no process
 golden: .venv/.stamp ## Write what tests compare anew, to be reviewed: transcripts of each kind, counts of crash calls, mutants and moves
 	UPDATE_GOLDEN=1 $(PYTEST) $(GOLDEN_TESTS)
 
-test-integration: .venv/.stamp tools ## Tests on real Kafka, etcd and API server processes on loopback
+test-integration: .venv/.stamp tools ## Tests on real Kafka, etcd, API server and browser processes on loopback
 	$(PYTEST) operator/tests spark-apps e2e/refdb/tests e2e/checker/tests -m integration
 
 e2e: .venv/.stamp cluster images spark ## Tests on the local Kubernetes cluster
 	$(INSTANCE_ENV) && $(PYTEST) e2e -m e2e
 
 SOAK_SECONDS ?= 600
-e2e-soak: .venv/.stamp cluster images spark ## Faults in a loop, SOAK_SECONDS=600 long; a purge that dies around all its changes; an adversary before all calls; 2,000 simulated days; counts go to e2e/soak/results
+e2e-soak: .venv/.stamp cluster images spark ## Faults in a loop, SOAK_SECONDS=600 long; a purge that dies around all its changes; an adversary before all calls; 2,000 simulated days; every leaf of every spec; counts go to e2e/soak/results
 	$(INSTANCE_ENV) && SOAK_SECONDS=$(SOAK_SECONDS) $(PYTEST) e2e -m soak -s
 	CRASH_POINTS=all $(PYTEST) operator/tests/integration/test_purge_crash_points.py -s
 	ADVERSARY=all $(PYTEST) -n 4 operator/tests/adversary/test_adversary_at_every_call.py -rA
-	$(PYTEST) -m soak operator/tests/integration/test_holds_under_faults.py -s
+	$(PYTEST) -m soak operator/tests/integration/test_holds_under_faults.py operator/tests/integration/test_holds_of_rows_under_faults.py -s
+	$(PYTEST) -m soak spark-apps/wal-subscription -s
 	$(PYTEST) -m soak operator/tests/simulation/test_many_days.py -s
+	$(PYTEST) -m soak operator/tests/walk operator/tests/integration/test_spec_walk.py -s
 
 SEED ?= 1
 simulate: .venv/.stamp ## Live the simulated day SEED=n once more, and tell its story; where something is wrong, with as little of what happened as is needed
@@ -69,6 +71,7 @@ check: .venv/.stamp ## Format, lint, types, import contracts, generated files, c
 	spark-apps/walrecord/proto/generate.sh --check
 	.venv/bin/yamllint --strict crds .pre-commit-config.yaml charts/*/Chart.yaml charts/*/values.yaml
 	requirements/lock.sh --check
+	@actionlint="$$($(PLATFORM)/release-tools.sh actionlint)/actionlint"; "$$actionlint"
 	@helm="$$($(PLATFORM)/binaries.sh)/helm"; "$$helm" lint --strict charts/seawall charts/seawall-crds
 
 collect: .venv/.stamp ## Import all tests: what cannot be is told early, and workers find them compiled
@@ -97,6 +100,21 @@ images: cluster ## Build the images of the operator, the reference database and 
 dist: .venv/.stamp ## Build what people install into DIST=dist: the command as wheel, zipapps and archives, and the manifest for krew
 	operator/dist.sh $(or $(DIST),dist)
 
+release-prepare: ## Write VERSION wherever the version stands, and what is unreleased in the changelog into a section of it; to be committed and tagged
+	@[ "$(VERSION)" ] || { echo "name it: make $@ VERSION=1.2.3" >&2; exit 2; }
+	python3 release/versions.py $(VERSION)
+
+release-images: ## Build the images of release VERSION for this machine's architecture, and push them to REGISTRY
+	@[ "$(VERSION)" ] && [ "$(REGISTRY)" ] || { echo "name both: make $@ VERSION=1.2.3 REGISTRY=registry.example/seawall" >&2; exit 2; }
+	release/images.sh $(VERSION) $(REGISTRY)
+
+release: .venv/.stamp ## Build release VERSION into DIST=dist/VERSION: command, charts, CRDs, SBOMs, checksums; with REGISTRY images and charts are pushed there, with KEY all is signed
+	@[ "$(VERSION)" ] || { echo "name it: make $@ VERSION=1.2.3" >&2; exit 2; }
+	release/build.sh $(VERSION) $(or $(DIST),dist/$(VERSION)) $(REGISTRY)
+
+release-test: .venv/.stamp cluster ## Build a release, push it to a registry, install it from there, upgrade from the one before and go back
+	$(INSTANCE_ENV) && $(PYTEST) -m soak e2e/soak/test_release.py -s
+
 spark: cluster ## Install the Spark Operator into the cluster, and load the images of the Spark applications
 	@$(PLATFORM)/spark/deploy.sh
 	@spark-apps/image.sh replay-verification
@@ -109,7 +127,7 @@ spark-images: ## Build the images of `make spark`; the first test that needs the
 	@spark-apps/image.sh wal-backup --build
 	@spark-apps/image.sh wal-subscription --build
 
-tools: ## Build or find the binaries of the cluster and of the Spark Operator, and the jars of Kafka, of MirrorMaker 2 and of Spark's connector
+tools: ## Build or find the binaries of the cluster and of the Spark Operator, a browser, and the jars of Kafka, of MirrorMaker 2 and of Spark's connector
 	@$(PLATFORM)/binaries.sh >/dev/null
 	@$(PLATFORM)/kafka/jars.sh >/dev/null
 	@$(PLATFORM)/spark/jars.sh >/dev/null
@@ -117,7 +135,10 @@ tools: ## Build or find the binaries of the cluster and of the Spark Operator, a
 	@$(PLATFORM)/spark/operator.sh >/dev/null
 	@$(PLATFORM)/store.sh >/dev/null
 	@$(PLATFORM)/promtool.sh >/dev/null
+	@$(PLATFORM)/browser.sh >/dev/null
 	@$(PLATFORM)/krew.sh >/dev/null
+	@$(PLATFORM)/release-tools.sh actionlint >/dev/null
+	@$(PLATFORM)/dashboard.sh >/dev/null
 	@$(PLATFORM)/postgresql.sh >/dev/null
 	@$(PLATFORM)/mysql.sh >/dev/null
 	@$(PLATFORM)/strimzi/crds.sh >/dev/null

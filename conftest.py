@@ -12,6 +12,8 @@ from xdist.remote import Producer
 from xdist.scheduler import LoadGroupScheduling
 from xdist.workermanage import WorkerController
 
+from seawall_e2e.worker_shares import WorkerShares
+
 settings.register_profile("no timed tests", deadline=None)  # machines are noisy
 settings.load_profile("no timed tests")
 
@@ -28,10 +30,11 @@ GROUPS = {
 LATE = ("kafka", "refdb", "sasl_kafka")
 """Beds that cost much while nobody uses them: in a group, tests without them come first, those with the last last."""
 SMALL = "any other group"
-ORDER = ("cluster", "operator", "kafka", SMALL, "api-server", "spark", "refdb", "sasl-kafka")
-"""How groups begin: the longest first (the tests on the cluster take a third of all time).
+ORDER = ("cluster", "operator", "api-server", "spark", "mirror", "kafka", "refdb", "sasl-kafka", SMALL)
+"""How groups begin: the longest first, by what the end of a run says of them (`seawall_e2e.worker_shares`).
 
-The small ones, which mostly wait, come before the last long ones: at the end, all would wait at once.
+A long one that begins late is what all others wait for: api-server after the small ones was five minutes in which half
+of the machine did nothing. Tests without a group fill what is left.
 """
 LONG = (
     "test_a_purge_loses_no_row",
@@ -77,6 +80,12 @@ def pytest_configure_node(node: WorkerController) -> None:
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> LoadGroupScheduling | None:
     """Has the tests of groups given out with a worker in the background."""
     return WithBackgroundWorker(config, log) if config.option.dist == "loadgroup" else None
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """The controller of several workers notes who does what."""
+    if getattr(config.option, "dist", "no") == "loadgroup" and not hasattr(config, "workerinput"):
+        config.pluginmanager.register(WorkerShares())
 
 
 def pytest_sessionstart(session: pytest.Session) -> None:
@@ -149,8 +158,8 @@ def _order(item: pytest.Item) -> tuple[bool, int, str, bool, int]:
 
 
 def _beds_of(item: pytest.Item) -> set[str]:
-    """The beds that a test asks for: by its fixtures, or by a parameter that is named for one."""
+    """The beds that a test asks for: by its fixtures, or by a parameter in whose name one is a word."""
     if not isinstance(item, pytest.Function):
         return set()
     values = item.callspec.params.values() if hasattr(item, "callspec") else ()
-    return {*item.fixturenames, *(value for value in values if isinstance(value, str))}
+    return {*item.fixturenames, *(word for value in values if isinstance(value, str) for word in value.split())}

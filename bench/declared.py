@@ -42,7 +42,7 @@ class WALClusters:
         self._server.kubectl("apply", "-f", "-", stdin=json.dumps(self._declare(prefix, count, replication_factor)))
         return self._until(lambda kind, found: kind != "DELETED" and _is_ready(found, prefix)) - started
 
-    def create(self, prefixes: Sequence[str], count: int, replication_factor: int) -> None:
+    def create(self, prefixes: Sequence[str], count: int, replication_factor: int, *, seconds: float = TIMEOUT) -> None:
         """Creates many at once and waits until all are Ready."""
         for prefix in prefixes:
             self._api.create_namespaced_custom_object(
@@ -55,7 +55,7 @@ class WALClusters:
                 open_.discard(found["metadata"]["name"])
             return not open_
 
-        self._until(all_ready)
+        self._until(all_ready, seconds)
 
     def delete(self, name: str) -> None:
         """Deletes one (its topics stay) and waits until it is gone."""

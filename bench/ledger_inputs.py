@@ -81,7 +81,7 @@ def make_read(count: int) -> Read:
             wal_topics=RegionTopics(pairs),
             tombstoned_topics={},
             without_topic=frozenset(),
-            routes=Routes(region, leader, np.zeros(count, np.uint8), one),
+            routes=Routes(region, leader, np.zeros(count, np.uint8), one, (np.zeros(0, np.int64), region[:0])),
             datanodes={},
             store_id="etcd/1/",
         ),

@@ -19,23 +19,18 @@ from typing import Any
 from prometheus_client import CollectorRegistry
 from purge_database import Database
 
-from seawall.adapters.greptimedb.clients import GreptimeDataPlanes
+from seawall.adapters.data_planes import AllDataPlanes
 from seawall.adapters.kafka.admin import ConfluentKafkaAdmin
 from seawall.adapters.kafka.clusters import ConfluentKafkaClusters
 from seawall.adapters.kube.api import KubeApi
 from seawall.adapters.kube.intents import ConfigMapIntentStore
 from seawall.adapters.kube.objects import KubeAdapter
 from seawall.api.meta import Key
-from seawall.api.v1alpha1.cluster import (
-    BrokersStatus,
-    DataPlaneStatus,
-    KafkaStatus,
-    WALCluster,
-    WALClusterStatus,
-)
+from seawall.api.v1alpha1.cluster import DataPlaneStatus, WALCluster, WALClusterStatus
+from seawall.api.v1alpha1.kafka_brokers import BrokersStatus, KafkaStatus
 from seawall.api.v1alpha1.purge import Stage, WALPurge
 from seawall.controllers.purge import WALPurgeController
-from seawall.domain.dataplane.connection import ClientTLS, DataPlaneConnection
+from seawall.domain.dataplane.connection import ClientTLS, DatabaseConnection, User
 from seawall.domain.kafka import KafkaConnection, KafkaView
 from seawall.handlers.metrics.ledger import WALTelemetry
 from seawall.observe.ledger import LedgerObserver
@@ -83,16 +78,16 @@ class _CountedPlanes:
     """The DataPlanes port; the parts that it gives are counted."""
 
     def __init__(self, counted: Counted) -> None:
-        self._counted, self._planes = counted, GreptimeDataPlanes()
+        self._counted, self._planes = counted, AllDataPlanes()
 
-    def connect(self, key: Key, connection: DataPlaneConnection) -> DataPlaneParts:
+    def connect(self, key: Key, connection: DatabaseConnection) -> DataPlaneParts:
         """The counted parts."""
         parts = self._planes.connect(key, connection)
         return DataPlaneParts(self._counted.port(parts.data_plane), self._counted.port(parts.metadata_store))
 
-    def maintenance_of(self, key: Key, metasrv: str, tls: ClientTLS) -> MaintenanceSwitch:
+    def maintenance_of(self, key: Key, metasrv: str, tls: ClientTLS, user: User | None = None) -> MaintenanceSwitch:
         """The counted switch."""
-        found: MaintenanceSwitch = self._counted.port(self._planes.maintenance_of(key, metasrv, tls))
+        found: MaintenanceSwitch = self._counted.port(self._planes.maintenance_of(key, metasrv, tls, user))
         return found
 
     def forget(self, key: Key) -> None:

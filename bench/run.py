@@ -17,6 +17,7 @@ from sizes import RESULTS, TRIALS
 HERE = Path(__file__).parent
 PROGRAMS = {
     "topics": "topics.py",
+    "fleet": "fleet.py",
     "purge": "purge.py",
     "ledger": "ledger.py",
     "reassign": "reassign.py",

@@ -71,10 +71,10 @@ def test_no_backed_up_row_is_missing_and_new_ones_survive_the_next_replay(
     database.scale(DATANODES)
     wal.wait("Ready", within=120)
     wal.wait("Intact", kind="WALIntact", within=120)
+    purges.resume()
     with AckedRows(database, checker_image) as rows:
         rows.wait_until_written_everywhere()
         faults.run(flush)
-        purges.resume()
         wait_for_purge(
             purges,
             lambda: any(start > restored[topic][0] for topic, start in site.log_starts().items()),

@@ -27,6 +27,9 @@ for platform in "$@"; do
     [ "$python" = "${PYTHONS[0]}" ] || (cd "$work/$platform/$python" && find . -name '*.so' -exec cp --parents -t "$first" {} +)
   done
   install "$first" "${PYTHONS[0]}" "${PLATFORMS[$platform]}" "$folder/seawall-$version-py3-none-any.whl"
+  # Where and when it was installed from, which differs each time.
+  rm "$first"/seawall-*.dist-info/{direct_url,uv_cache}.json
+  sed -i '/\/\(direct_url\|uv_cache\)\.json,/d' "$first"/seawall-*.dist-info/RECORD
   # Nine tenths of all that would be unpacked: models of every kind of Kubernetes (docs/adr/0005-api-client-without-models.md),
   # the client's other half with its library, and a parser of YAML in C.
   rm -rf "$first"/kubernetes/aio "$first"/kubernetes/client/{api,models}/[a-z]*.py "$first/bin" "$first"/yaml/*.so \
@@ -36,6 +39,6 @@ for platform in "$@"; do
   mkdir "$work/$platform/archive"
   cp "$folder/seawall-$version-$platform.pyz" "$work/$platform/archive/kubectl-seawall"
   cp LICENSE "$work/$platform/archive/"
-  tar --sort=name --owner=0 --group=0 --mtime=@0 -C "$work/$platform/archive" -cf - . | gzip -n >"$folder/seawall-$version-$platform.tar.gz"
+  tar --sort=name --owner=0 --group=0 --mtime="@${SOURCE_DATE_EPOCH:-0}" -C "$work/$platform/archive" -cf - . | gzip -n >"$folder/seawall-$version-$platform.tar.gz"
 done
 .venv/bin/python -m seawall.cli.krew --version "$version" --folder "$folder" --output "$folder/seawall.yaml"

@@ -112,7 +112,8 @@ def replay_for_long(value: str, site: Site, restarts: Restarts) -> None:
     for pod in pods:
         restarts.database.hold_back(pod)
     restarts.ask(value)
-    held = str(restarts.wait_for_stage("Replaying")["restarting"]["name"])
+    restarts.wait_for_stage("Replaying")
+    held = str(restarts.wal.status()["disruption"]["name"])
     with LeadingPodCrashed(site.operator).applied():
         time.sleep(LONG)
     assert restarts.status()["stage"] == "Replaying"

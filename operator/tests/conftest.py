@@ -10,6 +10,7 @@ from seawall_e2e.loopback.etcd import EtcdProcess
 from seawall_e2e.loopback.mysql import MysqlProcess
 from seawall_e2e.loopback.postgresql import PostgresProcess
 from seawall_e2e.loopback.refdb import RefDbProcesses
+from tests.support.rights import AUTHORIZER
 
 
 @pytest.fixture
@@ -29,8 +30,9 @@ def kafka(beds: str) -> Iterator[KafkaProcesses]:
 
 @pytest.fixture(scope="session")
 def sasl_kafka(beds: str) -> Iterator[KafkaProcesses]:
-    """One broker with SASL_SSL and mutual TLS listeners."""
-    with KafkaProcesses(brokers=1, sasl_ssl=True) as processes:
+    """One broker with SASL_SSL and mutual TLS listeners. It knows rights, and its users need none."""
+    users = "User:ANONYMOUS;User:seawall;User:CN=client"
+    with KafkaProcesses(brokers=1, sasl_ssl=True, properties={**AUTHORIZER, "super.users": users}) as processes:
         yield processes
 
 

@@ -58,3 +58,20 @@ app.kubernetes.io/managed-by: {{ .Release.Service }}
 {{- .Values.scope.namespaces | default (list .Release.Namespace) | toJson }}
 {{- end }}
 {{- end }}
+
+{{- /* How metrics are scraped. Each process makes its certificate, which nobody has to trust. */}}
+{{- define "seawall.scrape" -}}
+scheme: {{ ternary "https" "http" .Values.metrics.secure }}
+{{- if .Values.metrics.secure }}
+tlsConfig:
+  insecureSkipVerify: true
+{{- with .Values.metrics.tokenSecret }}
+{{- if .name }}
+authorization:
+  credentials:
+    name: {{ .name }}
+    key: {{ .key }}
+{{- end }}
+{{- end }}
+{{- end }}
+{{- end }}

@@ -6,6 +6,8 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
+from refdb.wal.log import WalLog
+from refdb.wal.options import WalOptions
 from seawall_e2e import guide as the_guide
 from seawall_e2e.loopback import KafkaProcesses
 from seawall_e2e.loopback.etcd import EtcdProcess
@@ -17,6 +19,14 @@ def one_kafka(beds: str) -> Iterator[KafkaProcesses]:
     """One broker."""
     with KafkaProcesses(brokers=1) as processes:
         yield processes
+
+
+@pytest.fixture(scope="module")
+def log(one_kafka: KafkaProcesses) -> Iterator[WalLog]:
+    """The log of regions that are opened without a database, with batches so small that rows are split."""
+    log = WalLog(WalOptions(kafka={"bootstrap.servers": one_kafka.bootstrap_servers[0]}, max_batch_bytes=2000))
+    yield log
+    log.close()
 
 
 @pytest.fixture(scope="session")

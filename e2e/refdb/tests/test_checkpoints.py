@@ -120,7 +120,8 @@ def test_a_region_that_comes_back_has_what_others_wrote(bed: Bed) -> None:
     bed.node.open(Assignment(REGION, bed.topic, 2))
     assert bed.region is not old
     bed.node.granted(
-        {"granted": [(REGION, 1), (REGION, 2)], "revoked": [(REGION, 2)], "lease_seconds": 60}, time.monotonic()
+        {"granted": [(REGION, 1), (REGION, 2)], "revoked": [(REGION, 2)], "follows": [], "lease_seconds": 60},
+        time.monotonic(),
     )
     assert sorted(bed.region.scan().rows) == [(1, "a"), (2, "b")]
     with pytest.raises(DatabaseError, match="was closed here"):
@@ -129,11 +130,13 @@ def test_a_region_that_comes_back_has_what_others_wrote(bed: Bed) -> None:
 
 def test_answers_about_an_earlier_term_neither_lease_nor_close_a_region(bed: Bed) -> None:
     bed.node.open(Assignment(REGION, bed.topic, 2))
-    bed.node.granted({"granted": [(REGION, 1)], "revoked": [(REGION, 2)], "lease_seconds": 60}, time.monotonic())
+    bed.node.granted(
+        {"granted": [(REGION, 1)], "revoked": [(REGION, 2)], "follows": [], "lease_seconds": 60}, time.monotonic()
+    )
     assert bed.region.report()["role"] == "Follower"
     bed.node.tick()
     assert bed.node.report()["terms"] == [(REGION, 2)]
-    bed.node.granted({"granted": [], "revoked": [(REGION, 3)], "lease_seconds": 60}, time.monotonic())
+    bed.node.granted({"granted": [], "revoked": [(REGION, 3)], "follows": [], "lease_seconds": 60}, time.monotonic())
     bed.node.tick()
     assert bed.node.report()["terms"] == []
 
@@ -146,6 +149,6 @@ def test_a_replaced_leader_that_was_asked_to_flush_is_closed_when_others_lead(be
         old.flush()  # a request to close it that comes late
     report = bed.node.report()
     assert (report["stat"]["region_stats"], report["terms"]) == ([], [(REGION, 0)])
-    bed.node.granted({"granted": [], "revoked": [(REGION, 1)], "lease_seconds": 60}, time.monotonic())
+    bed.node.granted({"granted": [], "revoked": [(REGION, 1)], "follows": [], "lease_seconds": 60}, time.monotonic())
     bed.node.tick()
     assert bed.node.report()["terms"] == []

@@ -75,6 +75,29 @@ def test_the_regions_of_a_killed_datanode_move_and_no_acknowledged_row_is_lost(f
     assert "Try to open region" not in db.datanodes[0].log_since_start()
 
 
+def test_a_follower_reads_the_leaders_manifest_and_leads_after_failover(failing_over: RefDbProcesses) -> None:
+    db = failing_over
+    assert db.sql(f"ADMIN add_region_follower({FIRST}, 0)")["code"] == 1004, "it leads it"
+    assert "code" not in db.sql(f"ADMIN add_region_follower({FIRST}, 1)")
+
+    def followed() -> Any:
+        (newest,) = [reports[-1] for reports in db.admin("/admin/heartbeat") if reports[-1]["id"] == 1]
+        return next((one for one in newest["region_stats"] if one["id"] == FIRST), None)
+
+    with Writers(db) as writers:
+        writers.wait_for_more(40)
+        assert "code" not in db.sql(f"ADMIN flush_region({FIRST})")
+        wait_for(db, lambda: followed() and followed()["region_manifest"]["Mito"]["flushed_entry_id"] > 0)
+        assert followed()["role"] == "Follower"
+        db.datanodes[0].kill()
+        db.datanodes[2].kill()
+        wait_until_led_by_others(db, 0)
+        writers.wait_for_more(40)
+    assert lost(db, writers) == set()
+    assert leaders(db) == [1, 1]
+    wait_for(db, lambda: followed()["role"] == "Leader")
+
+
 def test_a_stopped_datanode_that_returns_after_failover_acknowledges_nothing(failing_over: RefDbProcesses) -> None:
     db = failing_over
     with Writers(db) as writers:

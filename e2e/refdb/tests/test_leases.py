@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 from refdb.meta.values import Peer, RegionRoute, TableRoute
@@ -45,14 +46,33 @@ def detect(state: ClusterState, seconds: float) -> None:
         state.detect()
 
 
+def test_a_datanode_hears_what_it_follows() -> None:
+    state = ClusterState(LEASE, 5, Clock())
+    route = RegionRoute(1, Peer(0, "dn-0"), followers=(Peer(1, "dn-1"),))
+    state.load(TableRoute((route,)))
+    assert [state.heartbeat(report(node, 1))["follows"] for node in (0, 1)] == [[], [1]]
+    state.follow(replace(route, followers=()))
+    assert state.heartbeat(report(1))["follows"] == []
+
+
 def test_only_the_leader_of_the_term_gets_leases() -> None:
     state = ClusterState(LEASE, 5, Clock())
     state.lead(1, 0, 0)
     state.lead(2, 1, 1)
-    assert state.heartbeat(report(0, 1, 2, 3)) == {"granted": [(1, 0)], "revoked": [(2, 1)], "lease_seconds": LEASE}
+    assert state.heartbeat(report(0, 1, 2, 3)) == {
+        "granted": [(1, 0)],
+        "revoked": [(2, 1)],
+        "follows": [],
+        "lease_seconds": LEASE,
+    }
     state.withdraw(1, 1)
-    assert state.heartbeat(report(0, 1)) == {"granted": [], "revoked": [(1, 1)], "lease_seconds": LEASE}
-    assert state.heartbeat(report(0, 1, term=1)) == {"granted": [], "revoked": [], "lease_seconds": LEASE}
+    assert state.heartbeat(report(0, 1)) == {"granted": [], "revoked": [(1, 1)], "follows": [], "lease_seconds": LEASE}
+    assert state.heartbeat(report(0, 1, term=1)) == {
+        "granted": [],
+        "revoked": [],
+        "follows": [],
+        "lease_seconds": LEASE,
+    }
     state.lead(1, 1, 0)
     assert state.heartbeat(report(0, 1))["revoked"] == [(1, 1)], "what it opened before it was moved away and back"
     assert state.heartbeat(report(0, 1, term=1))["granted"] == [(1, 1)]

@@ -2,33 +2,24 @@
 
 from __future__ import annotations
 
-import time
 import uuid
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from pathlib import Path
 
 import pytest
+from one_region import REGION, SCHEMA, leading
 
 from refdb.errors import DatabaseError, RegionFatalError, Unavailable
 from refdb.region.files import RegionFiles
 from refdb.region.opener import Assignment, Floors, create_region, open_region
 from refdb.region.region import Region
-from refdb.schema import Column, ColumnType, Row, Schema
+from refdb.schema import Row, Schema
 from refdb.wal.log import WalLog
 from refdb.wal.options import WalOptions
 from refdb.wal.topics import require_topics
 from seawall_e2e.loopback import KafkaProcesses
 
 pytestmark = pytest.mark.integration
-SCHEMA = Schema((Column("ts", ColumnType.TIMESTAMP), Column("v", ColumnType.STRING)), (), "ts")
-REGION = 4398046511105
-
-
-@pytest.fixture(scope="module")
-def log(one_kafka: KafkaProcesses) -> Iterator[WalLog]:
-    log = WalLog(WalOptions(kafka={"bootstrap.servers": one_kafka.bootstrap_servers[0]}, max_batch_bytes=2000))
-    yield log
-    log.close()
 
 
 @pytest.fixture
@@ -36,11 +27,6 @@ def topic(one_kafka: KafkaProcesses) -> str:
     name = f"region-{uuid.uuid4().hex[:8]}"
     require_topics(WalOptions(kafka={"bootstrap.servers": one_kafka.bootstrap_servers[0]}, topics=(name,)))
     return name
-
-
-def leading(region: Region) -> Region:
-    region.extend_lease(time.monotonic() + 60)
-    return region
 
 
 def reopened(topic: str, files: RegionFiles, log: WalLog, term: int = 0) -> Region:

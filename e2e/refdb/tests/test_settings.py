@@ -10,6 +10,7 @@ import yaml
 
 from refdb.errors import DatabaseError
 from refdb.wal.options import duration, size, wal_options
+from seawall.api.meta import Key
 from seawall.api.v1alpha1.cluster import WALClusterSpec
 from seawall.domain.walconfig.render import render_wal_config
 
@@ -19,7 +20,8 @@ EXAMPLES = Path(__file__).parents[3] / "crds/examples/valid"
 def test_the_config_that_a_walcluster_renders() -> None:
     spec = WALClusterSpec.model_validate(yaml.safe_load((EXAMPLES / "greptimedb.yaml").read_text())["spec"])
     assert spec.wal_config is not None
-    rendered = render_wal_config(spec)
+    key = Key("default", "db")
+    kafka, rendered = spec.kafka.access(key), render_wal_config(key, spec)
     secrets = {
         f"GREPTIMEDB_{role}__WAL__SASL__{k}": k for role in ("METASRV", "DATANODE") for k in ("USERNAME", "PASSWORD")
     }
@@ -28,10 +30,10 @@ def test_the_config_that_a_walcluster_renders() -> None:
     assert metasrv.topics[0] == f"{spec.topics.prefix}_0"
     assert not metasrv.auto_create_topics
     assert (metasrv.auto_prune_interval, metasrv.auto_prune_logical_delete) == (1800, True)
-    assert metasrv.kafka["bootstrap.servers"] == ",".join(spec.kafka.external.bootstrap_servers)
+    assert metasrv.kafka["bootstrap.servers"] == ",".join(kafka.bootstrap_servers)
     datanode = wal_options(rendered["datanode.toml"], secrets)
     assert datanode.max_batch_bytes == spec.wal_config.batch_bytes(spec.topics)
-    if spec.kafka.external.sasl:
+    if kafka.sasl:
         assert datanode.kafka["sasl.username"] == "USERNAME"
         assert datanode.kafka["security.protocol"].startswith("sasl_")
 

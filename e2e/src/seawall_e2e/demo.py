@@ -255,7 +255,7 @@ Next, in a shell at the repository's root:
   xdg-open {PAGE.name}                                   # what Spark read, and what a restart would replay
   kubectl -n kafka scale statefulset kafka --replicas=2        # lose a broker; --replicas=3 brings it back
   kubectl -n {OPERATOR_NAMESPACE} logs deployment/seawall -f
-  kubectl -n {OPERATOR_NAMESPACE} port-forward service/seawall-metrics 8080   # then: curl localhost:8080/metrics
+  .venv/bin/seawall report wal -n {NAMESPACE}                    # one archive: ledger, events, metrics, log
   kubectl explain walc.spec.topics
   .venv/bin/pytest -m e2e e2e/test_greptimedb_operator.py      # a GreptimeDBCluster of greptimedb-operator
   make cluster-down                                            # stop everything"""

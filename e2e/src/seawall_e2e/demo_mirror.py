@@ -8,17 +8,18 @@ from seawall_e2e import guide
 from seawall_e2e.cluster import WALCluster
 from seawall_e2e.commands import kubectl
 from seawall_e2e.demo_restore import readopt
-from seawall_e2e.mirrors import NAME, Mirror, build_subscription_image, start_second_kafka
+from seawall_e2e.mirrors import NAME, Mirror, start_second_kafka
 from seawall_e2e.objects import find
 from seawall_e2e.purges import SEAWALL
 from seawall_e2e.refdb import WAL_CONFIG_MAP, RefDb, in_sight
+from seawall_e2e.subscriptions import build_subscription_image
 from seawall_e2e.telling import run_and_say, run_and_show, say, step, tell
 from seawall_e2e.waiting import wait_until
 
 
 def go_on_with_the_mirror(wal: WALCluster, database: RefDb, prefix: str, count: int) -> None:
     """A mirror, its promotion, and a database that starts on the copy: the rows are those of before."""
-    mirror = Mirror(wal, build_subscription_image(), "walsub")
+    mirror = Mirror(wal, build_subscription_image())
     with step("A second Kafka, and a WALSubscription that mirrors every topic there, at the same offsets"):
         servers = start_second_kafka()
         mirror.begin(servers)

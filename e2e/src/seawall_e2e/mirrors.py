@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from seawall_e2e.cluster import REPOSITORY
-from seawall_e2e.commands import Object, kubectl, run
+import yaml
+
+from seawall_e2e.cluster import REPOSITORY, WALCluster
+from seawall_e2e.commands import Object, kubectl
 from seawall_e2e.extra_broker import broker_objects
-from seawall_e2e.objects import apply, find, get
-from seawall_e2e.spark_jobs import ACCOUNT, SMALL, SparkJobs
+from seawall_e2e.objects import apply
+from seawall_e2e.subscriptions import Subscription
 from seawall_e2e.toolbox import Toolbox
-from seawall_e2e.waiting import wait_until
 
 POD = "kafka-dr-0"
 """The image takes the node id from its end."""
@@ -32,13 +33,11 @@ ALONE = "\n".join(
     )
 )
 """What differs from the platform's."""
-NAME, TARGET = "dr", "elsewhere"
-DIGEST = Path(__file__).with_name("log_digest.py")
-
-
-def build_subscription_image() -> str:
-    """Builds the image unless it was built, loads it into the cluster, and returns its reference."""
-    return run(REPOSITORY / "spark-apps/image.sh", "wal-subscription", timeout=1200, show_progress=True).strip()
+EXAMPLE: Object = yaml.safe_load((REPOSITORY / "crds/examples/valid/walsubscription-mirror.yaml").read_text())
+NAME = str(EXAMPLE["metadata"]["name"])
+ONE_BROKER = {"replicationFactor": 1, "minInSyncReplicas": 1}
+"""What the example does not say, since it is about a Kafka of three."""
+DIGEST, ENDS = (Path(__file__).with_name(name) for name in ("log_digest.py", "log_ends.py"))
 
 
 @contextmanager
@@ -62,50 +61,29 @@ def remove_second_kafka() -> None:
     kubectl("-n", "kafka", "delete", f"pod/{POD}", f"configmap/{POD}", "--ignore-not-found", timeout=160)
 
 
-class Mirror(SparkJobs):
+class Mirror(Subscription):
     """The subscription of one WALCluster."""
 
+    def __init__(self, wal: WALCluster, image: str) -> None:
+        super().__init__(wal, image, NAME)
+
     def begin(self, servers: str, **spec: Any) -> None:
-        """The WALCluster allows the target, and somebody subscribes."""
-        declared = {
-            "spark": {"image": self._image, "serviceAccountName": ACCOUNT, **SMALL},
-            "targets": [{"name": TARGET, "kafka": {"bootstrapServers": [servers]}}],
-        }
-        kubectl(*self.wal.patch_command(json.dumps({"spec": {"subscription": declared}})))
-        sink = {"mirror": {"target": TARGET, "replicationFactor": 1, "minInSyncReplicas": 1}}
-        body = {"clusterRef": {"name": self.wal.name}, "sink": sink, "lagBudget": {"maxBytes": "1Gi"}, **spec}
-        apply(self._object("seawall.dev/v1alpha1", "WALSubscription", NAME, body))
-
-    def status(self) -> Object:
-        """Its status; empty: nobody has looked at it."""
-        found: Object = get(self.wal.namespace, "walsubscriptions", NAME).get("status", {})
-        return found
-
-    def wait(self, *states: str, within: float = 180) -> Object:
-        """Waits until it is in one of these states."""
-
-        def reached() -> Object | None:
-            status = self.status()
-            return status if status.get("state") in states else None
-
-        return wait_until(reached, f"it is {' or '.join(states)}", within=within, every=0.5, explain=self.explain)
-
-    def edit(self, **spec: Any) -> None:
-        """Somebody edits it."""
-        self._kubectl("patch", "walsub", NAME, "--type=merge", "-p", json.dumps({"spec": spec}))
-
-    def hold(self) -> Object | None:
-        """Its WALHold, if there is one."""
-        return find(self.wal.namespace, "walholds", NAME)
-
-    def held(self) -> dict[str, int]:
-        """From where on the source keeps each topic for it."""
-        found: dict[str, int] = (self.hold() or {})["spec"]["topics"]
-        return found
+        """The WALCluster allows the target, and somebody subscribes as the example does."""
+        mirror = EXAMPLE["spec"]["sink"]["mirror"]
+        self.allow(targets=[{"name": mirror["target"], "kafka": {"bootstrapServers": [servers]}}])
+        example = {key: value for key, value in EXAMPLE["spec"].items() if key not in {"clusterRef", "sink"}}
+        self.subscribe({"mirror": {**mirror, **ONE_BROKER}}, **{**example, **spec})
 
 
 def digests(toolbox: Toolbox, servers: str, ranges: Mapping[str, tuple[int, int]]) -> dict[str, str]:
     """Of the records of these offsets, as a plain client reads them."""
     words = ("exec", "toolbox", "--", "python", "-c", DIGEST.read_text(), servers, json.dumps(ranges))
     found: dict[str, str] = json.loads(kubectl("-n", toolbox.namespace, *words, timeout=300))
+    return found
+
+
+def ends_of(toolbox: Toolbox, servers: str, topics: Collection[str]) -> dict[str, int]:
+    """Where topics end in another Kafka than the platform's."""
+    words = ("exec", "toolbox", "--", "python", "-c", ENDS.read_text(), servers, *topics)
+    found: dict[str, int] = json.loads(kubectl("-n", toolbox.namespace, *words, timeout=60))
     return found

@@ -6,8 +6,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from seawall_e2e.backups import Backups
-from seawall_e2e.commands import Object, kubectl
+from seawall_e2e.commands import Object, kubectl, run
 from seawall_e2e.objects import apply, get
+from seawall_e2e.purges import SEAWALL
 from seawall_e2e.waiting import wait_until
 
 RESTORE = "after-the-fire"
@@ -58,9 +59,12 @@ class Restores(Backups):
         wait_until(has_it, f"the restore is {reason}", within=within, every=0.5, explain=self.explain)
 
     def approve(self, plan: Mapping[str, Any]) -> None:
-        """A person approves the plan."""
-        words = ("annotate", "walrs", RESTORE, f"seawall.dev/approve={plan['digest']}")
-        kubectl("-n", self.wal.namespace, *words)
+        """A person reads the plan, and approves it."""
+        digest, here = str(plan["digest"]), ("-n", self.wal.namespace)
+        said = run(SEAWALL, "restore", "plan", RESTORE, *here)
+        if digest not in said:
+            raise AssertionError(f"this is not the plan {digest}:\n{said}")
+        run(SEAWALL, "restore", "approve", RESTORE, digest, *here)
 
     def explain(self) -> str:
         """The restore and its drivers' logs, for people."""

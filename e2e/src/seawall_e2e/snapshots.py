@@ -28,6 +28,8 @@ _ARROW = {
     "Boolean": pa.bool_(),
     "TimestampMillisecond": pa.int64(),
 }
+_OF_LOG = {"TimestampMillisecond": "TIMESTAMP_MILLISECOND"}
+"""What the log calls types that files do not tell."""
 
 
 class Snapshot:
@@ -84,6 +86,7 @@ class Snapshot:
             "id": region,
             "topic": manifests[-1]["topic"],
             "columns": list(self._types[region]),
+            "types": {name: _OF_LOG[kind] for name, kind in self._types[region].items() if kind in _OF_LOG},
             "key": [*schema["primary_key"], schema["time_index"]],
             "cuts": [
                 {

@@ -65,12 +65,16 @@ class Toolbox:
             yield lambda: shell.ask("sample", prefix, namespace)
 
     @contextmanager
-    def loading(self, topics: Sequence[str], records: int) -> Iterator[dict[str, Any]]:
+    def loading(
+        self, topics: Sequence[str], records: int, servers: Sequence[str] = PLAINTEXT
+    ) -> Iterator[dict[str, Any]]:
         """Writes to these topics all the time, each of which has so many records of a kilobyte when it begins.
 
         At its end the dictionary has `acknowledged`, `failed` and `lost`, as `load.main` says them.
         """
-        command = ("kubectl", "-n", self.namespace, "exec", "-i", "toolbox", "--", "python", "-c", LOAD.read_text())
+        of_kafka = ("env", f"BOOTSTRAP_SERVERS={','.join(servers)}")
+        in_pod = ("kubectl", "-n", self.namespace, "exec", "-i", "toolbox", "--")
+        command = (*in_pod, *of_kafka, "python", "-c", LOAD.read_text())
         told: dict[str, Any] = {}
         words = (*command, *topics, str(records))
         pipe = subprocess.PIPE
@@ -79,7 +83,7 @@ class Toolbox:
                 raise ValueError("a process with pipes has pipes")
             try:
                 if process.stdout.readline().strip() != "writing":
-                    raise CommandFailed(words[:7], "did not begin to write", "")
+                    raise CommandFailed(words[:6], "did not begin to write", "")
                 yield told
                 process.stdin.write("\n")
                 told.update(json.loads(process.stdout.readline()))

@@ -14,6 +14,8 @@ LONGEST_PAUSE = 1.0
 """After a look that took long, in seconds."""
 RARELY = 0.5
 """Between two looks for what is long in coming, in seconds at most."""
+LONG = 2.0
+"""Seconds; a wait that took longer says so, so that a test's output tells where its time went."""
 
 
 class WaitedInVain(AssertionError):  # noqa: N818 - named for what happened
@@ -40,9 +42,11 @@ def wait_until(
     while True:
         began = time.monotonic()
         found = look()
-        if found:
-            return found
         now = time.monotonic()
+        if found:
+            if now > first + LONG:
+                print(f"waited {now - first:5.1f} s: {what}", flush=True)
+            return found
         if now > first + within:
             raise WaitedInVain(f"not within {within:g} s: {what}\n{explain()}".rstrip())
         time.sleep(max(every, min(2 * (now - began), LONGEST_PAUSE), min((now - first) / 20, RARELY)))

@@ -48,9 +48,14 @@ def _print_answers(arguments: argparse.Namespace) -> None:
     # The API server's client takes half a second that `seawall --help` need not pay.
     from seawall.cli.session import Session  # noqa: PLC0415
 
-    for part in COMMANDS[arguments.command].answers(arguments, Session(arguments)):
-        sys.stdout.write(f"{part}\n")
-        sys.stdout.flush()
+    session = Session(arguments)
+    try:
+        for part in COMMANDS[arguments.command].answers(arguments, session):
+            session.show("")
+            sys.stdout.write(f"{part}\n")
+            sys.stdout.flush()
+    finally:
+        session.show("")
 
 
 def _import_operator() -> Callable[[], Coroutine[Any, Any, None]]:

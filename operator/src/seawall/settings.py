@@ -9,6 +9,8 @@ from typing import Annotated, Literal
 from pydantic import Field, field_validator
 from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
+from seawall.api.pages import PAGES_PORT
+
 
 class Settings(BaseSettings):
     """Settings of one operator process."""
@@ -35,8 +37,18 @@ class Settings(BaseSettings):
     """Whether to look for Strimzi's KafkaTopics and KafkaRebalances on the Kafka of WALClusters."""
     strimzi_namespaces: Annotated[tuple[str, ...], NoDecode] = ()
     """Namespaces of Strimzi's resources, comma-separated; empty means those that are served."""
-    http_port: Annotated[int, Field(ge=0, le=65535)] = 8080
-    """Port of /healthz, /readyz and /metrics."""
+    managed_kafka: bool = False
+    """Whether to run the Kafkas of WALClusters with kafka.managed."""
+    metrics_port: Annotated[int, Field(ge=0, le=65535)] = 8080
+    """Port of /metrics."""
+    metrics_secure: bool = True
+    """Whether /metrics is served by TLS, and to whoever may get it; false: by plain HTTP, to whoever reaches it."""
+    health_port: Annotated[int, Field(ge=0, le=65535)] = 8081
+    """Port of /healthz and /readyz, for the kubelet."""
+    pages_port: Annotated[int, Field(ge=0, le=65535)] = PAGES_PORT
+    """Port of the pages, by TLS, for people whose rights are asked."""
+    page_key: bool = True
+    """Whether people without a token may show the key that is on the Lease instead."""
     workers: Annotated[int, Field(ge=1, le=256)] = 32
     """Objects that are reconciled at the same time; each blocked Kafka keeps one busy until its deadline."""
 

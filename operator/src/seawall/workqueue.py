@@ -14,13 +14,23 @@ from concurrent.futures import Executor
 from dataclasses import dataclass
 
 from seawall.api.meta import Key
-from seawall.domain.times import QUEUE_BACKOFF_SECONDS
+from seawall.domain.times import QUEUE_ALIGNED_PART, QUEUE_ALIGNED_SECONDS, QUEUE_BACKOFF_SECONDS
 from seawall.reconciler import Outcome, Ticked
 
 _log = logging.getLogger(__name__)
 
 FREE_STEPS = 8
 """Steps that an object may take one after another before pauses set in: enough to create, check and record."""
+
+
+def aligned(now: float, pause: float) -> float:
+    """When a pause of about so many seconds ends: not later, and not more than QUEUE_ALIGNED_PART of it earlier.
+
+    Objects that pause for as long come together then, a part of them at a time. Those on one Kafka share what they ask
+    it at once (`adapters/kafka/shared_answers.py`); one after another, each would ask for the topics of all.
+    """
+    grid = pause * QUEUE_ALIGNED_PART
+    return (now + pause) // grid * grid
 
 
 @dataclass(slots=True)
@@ -98,8 +108,13 @@ class WorkQueue:
         if ticked.outcome is Outcome.GONE and not entry.woken:
             del self._entries[key]
         else:
-            entry.due = loop.time() + (0.0 if entry.woken else self._pause(entry, ticked))
+            entry.due = loop.time() if entry.woken else self._due(loop.time(), entry, ticked)
         self._changed.set()
+
+    def _due(self, now: float, entry: _Entry, ticked: Ticked) -> float:
+        pause = self._pause(entry, ticked)
+        is_long = ticked.after is None or pause >= QUEUE_ALIGNED_SECONDS
+        return now + pause if ticked.outcome is Outcome.ERROR or not is_long else aligned(now, pause)
 
     def _pause(self, entry: _Entry, ticked: Ticked) -> float:
         if ticked.outcome is Outcome.ERROR:
@@ -111,6 +126,6 @@ class WorkQueue:
         else:
             entry.steps += 1
         if ticked.after is None:
-            return self._resync * random.uniform(0.9, 1.0)  # noqa: S311 - spreads load, no secret
+            return self._resync
         excess = max(0, entry.steps - FREE_STEPS)
         return max(ticked.after, QUEUE_BACKOFF_SECONDS[min(excess, len(QUEUE_BACKOFF_SECONDS) - 1)])

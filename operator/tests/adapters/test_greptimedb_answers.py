@@ -8,8 +8,8 @@ import pytest
 
 from seawall.adapters.greptimedb.authorization import basic, require_entry, require_entry_as
 from seawall.adapters.greptimedb.heartbeats import read_heartbeats
-from seawall.adapters.greptimedb.http import Answer
 from seawall.adapters.greptimedb.interfaces import FRONTEND, METASRV, read_sql, read_switch
+from seawall.adapters.http import Answer
 from seawall.domain.dataplane.connection import NotReached, PartRefused, User
 from seawall.domain.dataplane.flush import FlushFailure
 from seawall.domain.dataplane.reports import DatanodeReport, InnerReport, RegionReport, RegionRole

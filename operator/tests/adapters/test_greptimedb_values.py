@@ -109,6 +109,12 @@ def test_routes(route: dict[str, object], leader: int | None, state: LeaderState
     assert list(read_table_route(physical({"id": REGION}, **route), 5)) == [(REGION, Route(leader, state, 5))]
 
 
+def test_followers_of_a_route() -> None:
+    peers = [{"id": 7, "addr": "ip:3001"}, {"id": "3", "addr": ""}, {"id": 7, "addr": "old:3001"}]
+    ((_, route),) = read_table_route(physical({"id": REGION}, leader_peer=None, follower_peers=peers), 5)
+    assert route.followers == (3, 7)
+
+
 def test_a_logical_table_has_no_regions_of_its_own() -> None:
     assert not list(read_table_route('{"type":"logical","physical_table_id":1024}', 5))
 

@@ -9,8 +9,8 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
 
-from seawall.adapters.greptimedb.http import MAX_BYTES
 from seawall.adapters.greptimedb.interfaces import GreptimeDB
+from seawall.adapters.http import MAX_BYTES
 from seawall.domain.dataplane.connection import NotReached, PartRefused
 
 PIECE = b" " * 2**16

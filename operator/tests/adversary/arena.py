@@ -7,12 +7,13 @@ import gzip
 import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Any
 
 from seawall.api.meta import Key
-from seawall.api.v1alpha1.cluster import BrokersStatus, KafkaStatus, WALClusterStatus
+from seawall.api.v1alpha1.cluster import WALClusterStatus
 from seawall.api.v1alpha1.hold import WALHold
+from seawall.api.v1alpha1.kafka_brokers import BrokersStatus, KafkaStatus
 from seawall.api.v1alpha1.purge import WALPurge
 from seawall.ports import DataPlanes
 from seawall.reconciler import Outcome, Reconciler
@@ -41,6 +42,7 @@ class Arena(BackupWorld):
         yesterday: the metadata and the shards of intents of some time ago.
         backup: the objects and the ConfigMaps of the API server of then, and the annotations.
         beside: what other controllers of the operator do while one waits.
+        due: what the world does by itself, and when.
     """
 
     time: Clocks = field(default_factory=Clocks)
@@ -50,6 +52,7 @@ class Arena(BackupWorld):
     yesterday: tuple[Any, Any] = (None, None)
     backup: tuple[Any, Any, Any] = (None, None, None)
     beside: list[Callable[[], object]] = field(default_factory=list)
+    due: list[tuple[datetime, Callable[[Any], object]]] = field(default_factory=list)
     forged_verdict: bool = False
     declared: dict[str, Any] | None = None
 
@@ -223,9 +226,22 @@ class Arena(BackupWorld):
             for database in self.network.databases.values():
                 database.prune_logically()
             self.referee.moved()
+        self._happen()
         self.run_spark()
         for each in self.beside:
             each()
+
+    def later(self, after: timedelta, make: Callable[[Any], object]) -> None:
+        """The world does this by itself when some time has passed."""
+        self.due.append((self.time.true() + after, make))
+
+    def _happen(self) -> None:
+        """What is due."""
+        now = self.time.true()
+        due, self.due = [each for each in self.due if each[0] <= now], [each for each in self.due if each[0] > now]
+        for _, make in due:
+            make(self)
+            self.referee.moved()
 
     def live(self, process: Reconciler[Any, Any, Any, Any], key: Key, until: Callable[[], bool], rounds: int) -> None:
         """Ticks until all is done, or waits as often as told."""

@@ -129,8 +129,11 @@ class Judge:
             each(name)
         if name == "delete_records":
             self._judge_deletes(before, after)
+            self._judge_followers(before.starts, after.starts, "deleted")
         if name == "advance_markers":
             self._judge_licences(before.markers, after.markers)
+            was, now = _skipped_before(before.markers), _skipped_before(after.markers)
+            self._judge_followers(was, now, "announced")
         if name == "replace_status" and isinstance(args[0], WALHold):
             self._judge_hold(args[0])
 
@@ -165,6 +168,18 @@ class Judge:
             topic = which if isinstance(which, str) else which[1]
             if topic in self.unlicensed and value != before.get(which):
                 raise Violation(f"L: {which} moved to {value} although {self.unlicensed[topic]}")
+
+    def _judge_followers(self, before: dict[str, int], after: dict[str, int], what: str) -> None:
+        """No row from `before` on goes that a follower of its region lacks: it reads from its own position."""
+        database, logs = self.arena.prod, self._logs()
+        for (region, node), position in database.plane.followers.items():
+            route = database.store._now.routes.get(region)
+            if route is None or node not in route.followers:
+                continue
+            for topic_id, offset in database.rows.get(region, []):
+                topic = logs[topic_id][0] if topic_id in logs else ""
+                if offset > position and before.get(topic, 0) <= offset < after.get(topic, 0):
+                    raise Violation(f"F: row {offset} of region {region} is {what}, and its follower is at {position}")
 
     def _judge_hold(self, before: WALHold) -> None:
         found = self.arena.kube.get(WALHold, before.metadata.key)
@@ -212,6 +227,11 @@ class Judge:
 
     def _intents(self) -> dict[tuple[str, str], int]:
         return {(topic, record.topic_id): record.intent for topic, record in self.arena.records().items()}
+
+
+def _skipped_before(markers: dict[tuple[str, str], int]) -> dict[str, int]:
+    """By topic of the database of the WALCluster, below which offset an opening by its marker skips."""
+    return {topic: marker + 1 for (name, topic), marker in markers.items() if name == "prod"}
 
 
 class _Open:

@@ -11,16 +11,17 @@ from __future__ import annotations
 import copy
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import cache
 from typing import Any
 
 from seawall.reconciler import Reconciler
 from tests.adversary.judge import Violation
-from tests.fakes.datanodes import FakeDatanodes
 from tests.fakes.intents import FakeIntentStore
 from tests.fakes.kafka import FakeKafkaClusters
 from tests.fakes.kube import FakeKube
 from tests.fakes.object_store import FakeObjectStores
 from tests.fakes.spark import FakeSparkApplications
+from tests.fakes.workloads import FakeWorkloads
 from tests.support.watched import OPENS, watched
 
 ALL = "*"
@@ -28,7 +29,7 @@ CLOCK = "clock"
 PORTS = {
     FakeKube: "kube",
     FakeSparkApplications: "spark",
-    FakeDatanodes: "pods",
+    FakeWorkloads: "pods",
     FakeIntentStore: "intents",
     FakeKafkaClusters: "kafka",
     FakeObjectStores: "objects",
@@ -231,6 +232,16 @@ class Finding:
     call: str
     what: str
     is_unavoidable: bool = False
+
+
+@cache
+def calm_life(scenario: Scenario) -> tuple[Any, Adversary]:
+    """The beginning of a scenario and its life in which nothing is moved, once for all tests of a process.
+
+    Nobody lives in this beginning, but in copies of it.
+    """
+    start = scenario.start()
+    return start, undisturbed(scenario, start)
 
 
 def undisturbed(scenario: Scenario, start: Any) -> Adversary:

@@ -7,9 +7,9 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from seawall.api.meta import Key
-from seawall.domain.dataplane.connection import ClientTLS, DataPlaneConnection
+from seawall.domain.dataplane.connection import ClientTLS, DatabaseConnection, DataPlaneConnection, User
 from seawall.ports import DataPlaneParts, MaintenanceSwitch
-from tests.fakes.dataplane import FakeDataPlane, FakeMetadataStore, FakeRegion, etcd_of
+from tests.fakes.dataplane import FakeDataPlane, FakeMetadataStore, FakeRegion, etcd_of, metasrv_of
 from tests.fakes.kafka import FakeKafka
 
 Row = tuple[str, int]
@@ -50,6 +50,8 @@ class Database:
             region = regions[(number + self.turn) % len(regions)]
             state, log = self.plane.regions.get(region), self.kafka.topics[topic].log
             if state is None or state.datanode in self.plane.stopped or state.datanode >= self.plane.datanodes:
+                continue
+            if region in self.plane.unopened:
                 continue
             self.rows.setdefault(region, []).append((log.topic_id, log.end))
             if log.end <= state.flushed:
@@ -128,9 +130,10 @@ class Network:
                 host = address.removeprefix("http://").partition(":")[0]
                 addresses[address] = host.partition(".")[2] or "prod"
 
-    def connect(self, key: Key, connection: DataPlaneConnection) -> DataPlaneParts:  # noqa: ARG002 - the port has it
+    def connect(self, key: Key, connection: DatabaseConnection) -> DataPlaneParts:  # noqa: ARG002 - the port has it
         """Connections that find out at each call whom they reach."""
-        frontend, metasrv, etcd = connection.frontend, connection.metasrv, etcd_of(connection)
+        metasrv, etcd = metasrv_of(connection), etcd_of(connection)
+        frontend = connection.frontend if isinstance(connection, DataPlaneConnection) else metasrv
 
         def plane(call: str) -> FakeDataPlane:
             address = frontend if call in {"flush_regions", "nodes"} else metasrv
@@ -141,7 +144,13 @@ class Network:
 
         return DataPlaneParts(_Routed("database", plane), _Routed("etcd", store))
 
-    def maintenance_of(self, key: Key, metasrv: str, tls: ClientTLS) -> MaintenanceSwitch:  # noqa: ARG002 - the port
+    def maintenance_of(
+        self,
+        key: Key,  # noqa: ARG002 - the port
+        metasrv: str,
+        tls: ClientTLS,  # noqa: ARG002
+        user: User | None = None,  # noqa: ARG002
+    ) -> MaintenanceSwitch:
         """Whoever answers at this address."""
         return _Routed("database", lambda _: self.databases[self.services[metasrv.rstrip("/")]].plane)
 

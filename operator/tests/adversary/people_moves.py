@@ -7,8 +7,9 @@ from datetime import timedelta
 from typing import Any
 
 from seawall.api.meta import Key
-from seawall.api.v1alpha1.cluster import BrokersStatus, KafkaStatus, WALCluster, WALClusterStatus
+from seawall.api.v1alpha1.cluster import WALCluster, WALClusterStatus
 from seawall.api.v1alpha1.hold import WALHold
+from seawall.api.v1alpha1.kafka_brokers import BrokersStatus, KafkaStatus
 from seawall.api.v1alpha1.policy import WALPurgePolicy
 from seawall.api.v1alpha1.purge import WALPurge
 from tests.adversary.arena import RUNS, Arena, granter_of, tick

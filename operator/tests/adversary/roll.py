@@ -10,7 +10,7 @@ from seawall.api.meta import Condition, ConditionType, InvalidSpec
 from seawall.api.v1alpha1.cluster import WALCluster, WALClusterStatus
 from seawall.api.v1alpha1.data_plane import GreptimeDB
 from seawall.api.v1alpha1.rollout import Maintenance, RestartStatus, RollStage
-from seawall.controllers.rollout import RestartController
+from seawall.controllers.datanodes import RestartController
 from seawall.domain.conditions import find_condition
 from seawall.domain.rollout_reasons import Reason
 from seawall.observe.datanodes import DatanodeObserver
@@ -19,8 +19,8 @@ from seawall.reconciler import Outcome, Reconciler
 from tests.adversary.arena import Arena
 from tests.adversary.judge import Violation
 from tests.adversary.lives import Adversary, Unavoidable
-from tests.fakes.datanodes import FakeDatanodes
 from tests.fakes.kafka import FakeKafkaClusters
+from tests.fakes.workloads import FakeWorkloads
 from tests.worlds import restart_world
 from tests.worlds.purge_world import TOPICS, WAL, Guard
 from tests.worlds.restart_world import SET
@@ -34,7 +34,7 @@ OBSERVERS = 20.0
 class RollArena(Arena):
     """With a StatefulSet, whose pods end and replay."""
 
-    datanodes: FakeDatanodes = field(default_factory=FakeDatanodes)
+    datanodes: FakeWorkloads = field(default_factory=FakeWorkloads)
     crashing: set[int] = field(default_factory=set)
     lines: list[str] = field(default_factory=list)
     went: list[str] = field(default_factory=list)

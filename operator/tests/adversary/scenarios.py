@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
-from typing import Any
+from typing import Any, TypeVar
 
 from seawall.api.meta import Key
 from seawall.api.v1alpha1.backup_policy import WALBackupPolicy
@@ -24,8 +24,10 @@ from tests.adversary.backups import (
     check_backups,
     is_over,
 )
+from tests.adversary.contracts import OF_CONTRACTS, ContractArena
 from tests.adversary.drills import OF_DRILLS, declared_drill, drill
 from tests.adversary.judge import Violation
+from tests.adversary.leader_moves import OF_LEADERS
 from tests.adversary.lives import Adversary, Scenario
 from tests.adversary.managed import OF_MANAGED, edited, roll_it_out
 from tests.adversary.moves import COMMON
@@ -51,7 +53,21 @@ MINUTE = 60.0
 
 def with_history(auto_prune: str = "Disabled") -> Arena:
     """A day passed: records were written, a run deleted, and the database wrote and flushed since."""
-    arena = Arena(auto_prune=auto_prune)
+    return a_day_of(Arena(auto_prune=auto_prune))
+
+
+def contracted() -> ContractArena:
+    """The same of a database that serves the contract; a region has a standby."""
+    arena = ContractArena()
+    arena.follow(region_of(TOPIC), 2)
+    return a_day_of(arena)
+
+
+A = TypeVar("A", bound=Arena)
+
+
+def a_day_of(arena: A) -> A:
+    """What happened yesterday."""
     arena.referee.moved()
     arena.operate()
     arena.wait()
@@ -168,6 +184,11 @@ def verified(bad: frozenset[str] = frozenset()) -> Arena:
     return arena
 
 
+def gated() -> Arena:
+    """One of the logs does not replay."""
+    return verified(frozenset({"wal_2"}))
+
+
 def check_jobs(arena: Arena, known: set[Key], call: str) -> None:
     """Code, account and settings of a job that was just made are those that the WALCluster declares."""
     for key in arena.spark.specs.keys() - known:
@@ -280,18 +301,26 @@ def scenario(name: str, start: Callable[[], Arena], live: Any, *moves: Any) -> S
 
 
 SCENARIOS = (
-    scenario("purge in mode B", with_history, purge, OF_RUNS),
-    scenario("purge in mode A", lambda: with_history("Logical"), purge, OF_RUNS),
+    scenario("purge in mode B", with_history, purge, OF_RUNS, OF_LEADERS),
+    scenario("purge in mode A", lambda: with_history("Logical"), purge, OF_RUNS, OF_LEADERS),
+    Scenario("purge by the contract", contracted, purge, OF_CONTRACTS),
     scenario("purge of an unused topic", unused, purge, OF_RUNS, OF_DECLARATIONS),
     scenario("purge beside a dead region", dead, purge, OF_RUNS, OF_DECLARATIONS, OF_DEAD),
-    scenario("hold", with_history, hold),
-    scenario("roll of datanodes", rollable, roll, OF_ROLLS),
+    scenario("hold", with_history, hold, OF_LEADERS),
+    scenario("roll of datanodes", rollable, roll, OF_ROLLS, OF_LEADERS),
     Scenario("roll of a GreptimeDBCluster", edited, roll_it_out, OF_MANAGED),
     scenario("topic deletion in use", lambda: deletion(used=True), delete_topics, OF_DELETIONS),
     scenario("topic deletion", deletion, delete_topics, OF_DELETIONS),
     Scenario("reassignment, growth", growing, reassign, OF_REPLICAS),
     Scenario("reassignment, balance", balancing, reassign, OF_REPLICAS),
-    scenario("verification and its gate", lambda: verified(frozenset({"wal_2"})), verify, OF_RUNS, OF_VERIFICATIONS),
+    scenario(
+        "verification and its gate",
+        lambda: verified(frozenset({"wal_2"})),
+        verify,
+        OF_RUNS,
+        OF_VERIFICATIONS,
+        OF_LEADERS,
+    ),
     scenario("incremental backup", backing_up, back_up, OF_BACKUPS),
     scenario("restore point", unbacked, make_point, OF_POINTS),
     scenario("policy of backups", planned, plan_backups, OF_POLICIES),

@@ -61,6 +61,19 @@ def runs_older_version(arena: Arena) -> None:
     people.forbid(arena, "a datanode is too old", "delete_records", "advance_markers")
 
 
+FROM_ITS_START = "a follower reads from its start"
+
+
+def standby_is_back(arena: Arena) -> None:
+    """A standby that was away for long is listed again: it has read nothing that is still in the log."""
+    region, start = region_of(TOPIC), arena.log_starts().get(TOPIC, 0)
+    if region not in arena.store._now.routes:
+        return
+    arena.data_plane.followers[region, 2] = max(start - 1, 0)
+    arena.store.put_followers(region, 2)
+    arena.referee.unlicensed[TOPIC] = FROM_ITS_START
+
+
 def deletes_by_itself(arena: Arena) -> None:
     """The metasrv starts anew, or another one leads, and it deletes records; the spec declares that it does not."""
     arena.data_plane.wal = settings("Physical")
@@ -188,6 +201,7 @@ OF_RUNS = (
     *(move(make, RUN) for make in (people.pause_run, people.delete_run, people.recreate_run)),
     move(people.declare_old_version, CLUSTER),
     move(runs_older_version, "database", shown_by="nodes", is_evidence=True),
+    move(standby_is_back, "database", "etcd", shown_by="reports", is_evidence=True),
     move(deletes_by_itself, "settings"),
     move(empty_etcd, "etcd", shown_by="snapshot", is_evidence=True),
     move(world.delete_intents_and_grant, ALL, shown_by="intents"),

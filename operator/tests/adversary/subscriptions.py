@@ -16,6 +16,7 @@ from seawall.domain.spark_job.application import CONF
 from tests.adversary.arena import tick
 from tests.adversary.clocks import Clocks
 from tests.adversary.judge import Violation
+from tests.adversary.leader_moves import OF_READERS
 from tests.adversary.lives import ALL, CLOCK, Adversary, Move
 from tests.support.watched import watched
 from tests.worlds.purge_world import NAMESPACE, WAL
@@ -383,6 +384,7 @@ OF_SUBSCRIPTIONS = (
     _move(delete_requests, "kube:ConfigMap"),
     *(_move(make, "spark") for make in (delete_application, driver_dies, job_finds_a_difference)),
     _move(old_drivers_wake_up, "kafka"),
+    *OF_READERS,
     _move(skew(2), CLOCK, name="clock is 2 h ahead"),
     _move(skew(-2), CLOCK, name="clock is 2 h behind"),
 )

@@ -15,7 +15,7 @@ from random import Random
 
 import pytest
 
-from tests.adversary.lives import Pair, Scenario, pairs_of, undisturbed
+from tests.adversary.lives import Pair, Scenario, calm_life, pairs_of
 from tests.adversary.reports import Report, report, sample_of
 from tests.adversary.scenarios import SCENARIOS
 from tests.support.golden import counts
@@ -38,8 +38,7 @@ def tell(found: Report) -> str:
 @pytest.mark.timeout(10_000 if LIVES_ALL else 600)
 @pytest.mark.parametrize("scenario", SCENARIOS, ids=lambda each: each.name.replace(" ", "-"))
 def test_no_move_of_the_world_before_any_call_breaks_an_invariant(scenario: Scenario) -> None:
-    start = scenario.start()
-    calm = undisturbed(scenario, start)
+    start, calm = calm_life(scenario)
     pairs = list(pairs_of(scenario, calm)) if LIVES_ALL else sample_of(scenario, calm, EVERY)
     found = report(scenario, start, calm, [(pair,) for pair in pairs])
     text = tell(found)
@@ -51,8 +50,7 @@ def test_no_move_of_the_world_before_any_call_breaks_an_invariant(scenario: Scen
 @pytest.mark.timeout(10_000 if LIVES_ALL else 600)
 @pytest.mark.parametrize("scenario", SCENARIOS, ids=lambda each: each.name.replace(" ", "-"))
 def test_no_two_moves_of_the_world_break_an_invariant(scenario: Scenario) -> None:
-    start = scenario.start()
-    calm = undisturbed(scenario, start)
+    start, calm = calm_life(scenario)
     found = report(scenario, start, calm, _two_moves(list(pairs_of(scenario, calm)), Random(f"{SEED} {scenario.name}")))  # noqa: S311 - a sample
     text = tell(found)
     print(f"  seed {SEED}: {PAIRS} pairs of moves")  # noqa: T201 - the seed makes it again

@@ -6,10 +6,11 @@ A guard that is added gets a line here: what takes it away, and the scenario and
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from datetime import timedelta
-from functools import cache
 from typing import Any
 
+import numpy as np
 import pytest
 
 from seawall import observe
@@ -24,18 +25,24 @@ from seawall.controllers import verification as wal_verification
 from seawall.domain.clocks import ServerTime, TrustedTime
 from seawall.domain.cluster import deletion, needed
 from seawall.domain.cluster.going import PoolNow
-from seawall.domain.ledger import fence, held, holds, mode
+from seawall.domain.columns import Numbers
+from seawall.domain.datanodes import health
+from seawall.domain.dataplane import flush, mapped_regions
+from seawall.domain.dataplane.metadata import MetadataSnapshot
+from seawall.domain.dataplane.metadata_tables import Routes
+from seawall.domain.dataplane.region_reports import RegionReports
+from seawall.domain.ledger import assess, fence, held, holds, mode, policy, regions
+from seawall.domain.purge import state
 from seawall.domain.reassignment import stages
 from seawall.domain.reassignment.tracker import Progress
-from seawall.domain.rollout import health
 from seawall.domain.spark_job import attempt, decide
 from tests.adversary.clocks import Clocks
-from tests.adversary.lives import UNFENCED, Adversary, Pair, Scenario, live, pairs_of, undisturbed
+from tests.adversary.lives import UNFENCED, Adversary, Pair, Scenario, calm_life, live, pairs_of, undisturbed
 from tests.adversary.reports import sample_of
 from tests.adversary.scenarios import SCENARIOS
 from tests.cluster.test_pool_mutants import kept_in_memory_only
+from tests.datanodes.test_restart_mutants import address_not_remembered, any_answer_believed
 from tests.restore.test_scratch_mutants import no_finalizer
-from tests.rollout.test_restart_mutants import address_not_remembered, any_answer_believed
 from tests.subscription.test_foreign_writer_mutants import a_forgotten_producer_wrote_all, all_is_ours
 from tests.support.mutants import Mutant, find_survivors
 from tests.verification.test_verification_mutants import any_config_map, digest_of_what_is_there, verdict_alone
@@ -44,6 +51,7 @@ pytestmark = pytest.mark.usefixtures("quiet")
 
 Patch = pytest.MonkeyPatch
 PURGE, UNUSED, HOLD = "purge in mode B", "purge of an unused topic", "hold"
+CONTRACT = "purge by the contract"
 VERIFICATION = "verification and its gate"
 BACKUP = "incremental backup"
 BEFORE_AN_ACT = 16
@@ -54,17 +62,15 @@ EARLY = 8
 """How many more of them are made at any time before."""
 
 
-@cache
-def calm_life(name: str) -> tuple[Scenario, Any, Adversary]:
+def calm_life_of(name: str) -> tuple[Scenario, Any, Adversary]:
     """A scenario, its beginning, and its life without a move."""
     scenario = next(each for each in SCENARIOS if each.name == name)
-    start = scenario.start()
-    return scenario, start, undisturbed(scenario, start)
+    return scenario, *calm_life(scenario)
 
 
 def chosen(name: str, *moves: str) -> list[Pair]:
     """These moves at the beginning, and right before something is announced or goes."""
-    scenario, _, calm = calm_life(name)
+    scenario, _, calm = calm_life_of(name)
     acts = [at for at, call in enumerate(calm.names) if call in UNFENCED]
     pairs = [pair for pair in pairs_of(scenario, calm) if pair.move.name in moves]
     assert {pair.move.name for pair in pairs} == set(moves), "such a move is not made"
@@ -76,7 +82,7 @@ def withstands(name: str, *moves: str) -> Callable[[], None]:
     """None of these moves does damage."""
 
     def story() -> None:
-        scenario, start, calm = calm_life(name)
+        scenario, start, calm = calm_life_of(name)
         for pair in chosen(name, *moves):
             found = live(scenario, start, calm, [pair])
             assert found is None or found.is_unavoidable, f"{pair.move.name} before call {pair.at}: {found.what}"
@@ -114,6 +120,43 @@ def no_intents(patch: Patch) -> None:
 def no_flushed(patch: Patch) -> None:
     """What regions have flushed is asked before the announcement, and nobody listens."""
     patch.setattr(permission, "why_less_flushed", lambda *_: None)
+
+
+def new_leaders_unasked(patch: Patch) -> None:
+    """The reports are asked for before the announcement, and who else says to lead by then is not compared."""
+    patch.setattr(flush, "_is_new", lambda *_: False)
+
+
+def who_says_so_leads(patch: Patch) -> None:
+    """Of all that say to lead a region the one with the highest ids is believed, whoever the route names."""
+
+    def highest(reported: RegionReports, _: Routes) -> tuple[RegionReports, Numbers]:
+        rows = np.flatnonzero(reported.claims_to_lead)
+        rows = rows[np.lexsort((reported.flushed.ids().numbers[rows], reported.region[rows]))]
+        last = np.append(reported.region[rows][1:] != reported.region[rows][:-1], [True] * bool(len(rows)))
+        return reported, rows[last]
+
+    patch.setattr(regions, "_of_leaders", highest)
+
+
+def unled_ignored(patch: Patch) -> None:
+    """What nobody leads needs nothing."""
+    original: Any = mapped_regions.map_regions
+
+    def only_led(snapshot: MetadataSnapshot, topics: Any) -> Any:
+        unled = {region for region, route in snapshot.routes.items() if route.leader is None}
+        keys = {key: found for key, found in snapshot.region_keys.items() if key[1] not in unled}
+        wal_topics = {region: found for region, found in snapshot.wal_topics.items() if region not in unled}
+        return original(replace(snapshot, region_keys=keys, wal_topics=wal_topics), topics)
+
+    patch.setattr(regions, "map_regions", only_led)
+
+
+def standbys_need_nothing(patch: Patch) -> None:
+    """Followers do not count."""
+    patch.setattr(policy, "counts_followers", lambda _: False)
+    for module in (assess, state):
+        patch.setattr(module, "counts_followers", lambda _: False)
 
 
 def no_topic_id(patch: Patch) -> None:
@@ -264,6 +307,11 @@ MUTANTS: tuple[tuple[Callable[[Patch], None], str, tuple[str, ...]], ...] = (
     (restored_store_taken, UNUSED, ("restore_etcd",)),
     (no_intents, PURGE, ("delete_intents_and_grant",)),
     (no_flushed, PURGE, ("older_manifest",)),
+    (new_leaders_unasked, PURGE, ("leader_opens_older",)),
+    (who_says_so_leads, CONTRACT, ("another_says_to_lead", "leader_moves", "new_leader_is_silent")),
+    (unled_ignored, CONTRACT, ("leader_is_lost",)),
+    (standbys_need_nothing, CONTRACT, ("standby_is_promoted",)),
+    (settings_asked_once, CONTRACT, ("withdraws_starts",)),
     (no_topic_id, PURGE, ("recreate_topic_and_write",)),
     (declared_version_believed, PURGE, ("runs_older_version",)),
     (declared_settings_believed, PURGE, ("deletes_by_itself",)),

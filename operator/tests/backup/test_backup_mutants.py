@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from datetime import timedelta
 from functools import partial
+from itertools import count
 from typing import Any
 
 import pytest
@@ -157,6 +160,18 @@ def test_a_backup_of_the_same_name_writes_over_nothing() -> None:
     assert len(world.stored) == 2
 
 
+def two_names_for_one_time(patch: Patch) -> None:
+    """What is due is called otherwise by whoever decides next."""
+    honest, turns = policy._create, count()
+
+    def other(case: Any, spec: Any, key: Key, times: Any) -> Any:
+        minute = case.now.replace(second=0) - timedelta(minutes=next(turns) % 2)
+        name = runs.backup_name_at(case.own.policy, minute)
+        return replace(honest(case, spec, key, times), key=Key(key.namespace, name))
+
+    patch.setattr(policy, "_create", other)
+
+
 by_schedule = policies.test_the_first_backup_is_full_and_the_others_continue_it
 immediate = policies.test_an_immediate_policy_begins_at_once_and_goes_on_as_scheduled
 parents = chains.test_a_parent_that_cannot_be_continued_is_refused_in_one_sentence
@@ -207,6 +222,7 @@ MUTANTS: tuple[Mutant, ...] = (
     ),
     (newest_removed, policies.test_the_history_limits_never_take_the_backup_to_continue),
     (chains_for_ever, policies.test_a_full_one_that_is_due_begins_another_chain),
+    (two_names_for_one_time, policies.test_two_planners_at_once_make_one_chain),
     (
         regions_not_waited_for,
         stories.test_a_topic_whose_regions_are_silent_is_waited_for_and_then_backed_up_from_its_start,

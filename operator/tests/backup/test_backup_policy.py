@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from seawall.api.meta import ConditionType, Key
 from seawall.api.v1alpha1.backup import WALBackup, WALBackupSpec
 from seawall.api.v1alpha1.backup_policy import WALBackupPolicy
-from seawall.api.v1alpha1.hold import WALHold
+from seawall.api.v1alpha1.hold import HoldState, WALHold
 from seawall.api.v1alpha1.purge import WALPurge
 from seawall.api.v1alpha1.spark_job import JobStage
 from seawall.controllers.hold import WALHoldController
@@ -22,7 +22,7 @@ from seawall.domain.conditions import find_condition
 from seawall.reconciler import Outcome, Reconciler
 from tests.support.deaths import die_at_every_call
 from tests.worlds.backup_world import BACKUP, POLICY, BackupWorld
-from tests.worlds.purge_world import NAMESPACE, RUN, TOPICS, WAL
+from tests.worlds.purge_world import NAMESPACE, RUN, TOPICS, WAL, Calls
 from tests.worlds.verification_world import why
 
 SPEC: dict[str, Any] = {"clusterRef": {"name": "wal"}, "schedule": "*/10 * * * *"}
@@ -254,12 +254,41 @@ def test_where_the_chain_ends_the_reason_is_a_condition_and_the_next_backup_is_f
     assert first.status.chain != second.status.chain
 
 
+def test_a_tail_that_was_lost_is_told_by_the_backup_that_would_continue_it_and_the_next_is_full() -> None:
+    """A leader that lacked the newest records was elected; more were written than were lost, so ends tell nothing."""
+    world = declared()
+    world.live(TEN + timedelta(minutes=3))
+    world.foreign.add("wal_1")
+    world.kafka.topics["wal_1"].log.truncate(30)
+    world.write("wal_1", 20)
+    world.live(TEN)
+    assert world.modes() == ["full BackedUp", "next ChainEnded"]
+    assert world.condition() == ("False", "ChainEnded")
+    (hold,) = world.kube.list(WALHold, NAMESPACE).items
+    assert (hold.status.state, why(hold)[0]) == (HoldState.AT_RISK, "AtRisk")
+    world.live(TEN)
+    assert world.modes()[2:] == ["full NotAllBackedUp"]  # of the log that was cut: somebody has to readopt it
+    first, _, third = world.backups()
+    assert first.status.chain != third.status.chain
+    assert [(row.name, row.start) for row in third.status.topics] == [("wal_0", 1), ("wal_2", 1)]
+
+
 def test_a_hold_that_is_lost_makes_the_next_backup_a_full_one() -> None:
     world = declared()
     world.declare_backups(hold={"ttl": "5m"})
-    world.live(2 * TEN + timedelta(minutes=3))
+    world.live(TEN + timedelta(minutes=3))
+    (name,) = world.holds()
+    assert world.condition() == ("True", "BackedUp")
+    world.live(timedelta(minutes=6))
+    hold = world.kube.get(WALHold, Key(NAMESPACE, name))
+    assert hold is not None
+    assert hold.status.state is HoldState.LOST
+    assert world.condition() == ("False", "ChainEnded")
+    world.live(timedelta(minutes=4))
     assert world.modes() == ["full BackedUp", "full BackedUp"]
-    assert [each.status.state for each in world.kube.list(WALHold, NAMESPACE).items] != []
+    first, second = world.backups()
+    assert first.status.chain != second.status.chain
+    assert world.condition() == ("True", "BackedUp")
 
 
 def test_a_hold_of_somebody_else_with_the_name_of_the_next_one_is_told_and_holds_nothing_for_us() -> None:
@@ -451,6 +480,32 @@ def test_what_is_suspended_is_held_all_the_same() -> None:
     world.live(timedelta(minutes=30))
     assert len(world.backups()) == 1
     assert world.log_starts()["wal_1"] == 40
+
+
+def test_two_planners_at_once_make_one_chain() -> None:
+    """Before each change of one of them the other has its turn: both find a backup due, and one of them makes it."""
+    world = declared()
+    world.declare_backups(successfulRunsHistoryLimit=10)
+    calls, other = Calls(world.check), world.planner()
+    planner, turns = world.planner(calls), set[str]()
+
+    def let_the_other(name: str) -> None:
+        if name in {"create", "delete", "replace_status"}:
+            turns.add(name)
+            settle(other, POLICY)
+
+    calls.before = let_the_other
+    for _ in range(3):
+        world.write("wal_1", 3)
+        world.live_until(world.time.time + TEN, planner)
+    world.live_until(world.time.time + timedelta(minutes=2), planner)
+    assert turns >= {"create", "replace_status"}
+    assert world.modes() == ["full BackedUp", "next BackedUp", "next BackedUp"]
+    parents = [each.spec.parent_ref for each in world.backups() if isinstance(each.spec, WALBackupSpec)]
+    names = [each.metadata.name for each in world.backups()]
+    assert [parent and parent.name for parent in parents] == [None, *names[:2]]
+    assert len(world.stored) == len({name for _, name in world.stored}) == 3
+    assert world.holds() == [f"{names[-1]}-1-next"]
 
 
 def nothing(_: PolicyWorld) -> None:

@@ -9,8 +9,8 @@ import pytest
 from prometheus_client import CollectorRegistry
 
 from seawall.api.meta import Condition, ConditionType, Key
-from seawall.api.v1alpha1.cluster import KafkaStatus, WALCluster
-from seawall.api.v1alpha1.kafka_brokers import BrokerState
+from seawall.api.v1alpha1.cluster import WALCluster
+from seawall.api.v1alpha1.kafka_brokers import BrokerState, KafkaStatus
 from seawall.api.v1alpha1.reassignment import ReassignmentStage, ReassignmentStatus
 from seawall.controllers.brokers import BrokersController
 from seawall.controllers.cluster import WALClusterController
@@ -25,6 +25,7 @@ from seawall.domain.times import BROKERS_SOON_SECONDS
 from seawall.handlers.metrics.brokers import BrokerTelemetry
 from seawall.observe.ledger import LedgerObserver
 from seawall.observe.opened_cluster import ClusterOpener
+from seawall.observe.shared_brokers import BrokersObserver
 from seawall.ports import DataPlaneParts
 from seawall.reconciler import Outcome, Reconciler
 from tests.fakes.dataplane import FakeDataPlane, FakeDataPlanes, FakeMetadataStore
@@ -60,7 +61,9 @@ class World:
             may_write=lambda: True,
         )
         self.brokers: Reconciler[Any, Any, Any, Any] = Reconciler(
-            BrokersController(self.kube, clusters, self.time, self.time, BrokerTelemetry(self.registry), self.strimzi),
+            BrokersController(
+                self.kube, clusters, self.time, BrokersObserver(self.time), BrokerTelemetry(self.registry), self.strimzi
+            ),
             may_write=lambda: True,
         )
         self.kube.apply(KEY, SPEC)
@@ -154,7 +157,7 @@ def test_nothing_is_written_while_nothing_is_news_and_kafka_is_looked_at_soon_af
     world.settle()
     writes, observer = world.kube.status_writes, world.kafka.requests["sizes"]
     recorded = []
-    for seconds in (1, 1, 3, 1, 8, 16, 29, 1, 29, 1):
+    for seconds in (1, 1, 3, 1, 8, 16, 26, 4, 26, 4):
         world.pass_time(seconds)
         recorded.append(world.kafka.requests["sizes"] - observer)
     assert recorded == [0, 1, 1, 2, 3, 4, 4, 5, 5, 6]

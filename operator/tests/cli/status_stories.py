@@ -7,6 +7,16 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from seawall.api.meta import Key
+from seawall.api.v1alpha1.backup import WALBackup
+from seawall.api.v1alpha1.backup_policy import WALBackupPolicy
+from seawall.api.v1alpha1.cluster import WALCluster
+from seawall.api.v1alpha1.hold import WALHold
+from seawall.api.v1alpha1.policy import WALPurgePolicy
+from seawall.api.v1alpha1.purge import WALPurge
+from seawall.api.v1alpha1.restore import WALRestore
+from seawall.api.v1alpha1.subscription import WALSubscription
+from seawall.api.v1alpha1.verification import WALVerification
+from tests.fakes.kube import FakeKube
 
 NAMESPACE = "db"
 WAL = Key(NAMESPACE, "wal")
@@ -131,17 +141,17 @@ ROLL = {
     "startTime": "2026-11-22T09:25:00Z",
     "restarted": 1,
     "maintenance": {"takenTime": "2026-11-22T09:25:20Z", "expiryTime": "2026-11-22T09:41:20Z", "wasOn": False},
-    "restarting": {
-        "name": "datanode-1",
-        "uid": "uid-1",
-        "startTime": "2026-11-22T09:29:30Z",
-        "goneTime": "2026-11-22T09:29:40Z",
-        "entries": 40_000,
-        "expectedSeconds": 24,
-        "budgetSeconds": 720,
-    },
     "progress": {"done": 15_000, "total": 40_000, "eta": "2026-11-22T09:30:33Z"},
     "datanodes": [row(0), row(1), row(2, due=True)],
+}
+DISRUPTION = {
+    "kind": "DatanodeRestart",
+    "name": "datanode-1",
+    "uid": "uid-1",
+    "startTime": "2026-11-22T09:29:30Z",
+    "goneTime": "2026-11-22T09:29:40Z",
+    "budgetSeconds": 720,
+    "datanode": {"id": 1, "entries": 40_000, "expectedSeconds": 24},
 }
 
 STORIES: Mapping[str, Story] = {
@@ -161,7 +171,11 @@ STORIES: Mapping[str, Story] = {
     ),
     "roll": Story(
         (
-            cluster(but(at("DatanodesHealthy", "True", "Restarting", "datanode-1 restarts")), restart=ROLL),
+            cluster(
+                but(at("DatanodesHealthy", "True", "Restarting", "datanode-1 restarts")),
+                restart=ROLL,
+                disruption=DISRUPTION,
+            ),
             POLICY,
             of_cluster(
                 "WALPurge",
@@ -254,13 +268,13 @@ STORIES: Mapping[str, Story] = {
                 ),
                 {"seawall.dev/stop-deletes": "incident 7", "seawall.dev/restart": "monday"},
                 observedGeneration=0,
+                disruption={**DISRUPTION, "name": "datanode-0"},
                 restart={
                     **ROLL,
                     "stage": "Stalled",
                     "restarted": 0,
                     "reason": "RestartTookTooLong",
                     "message": "datanode-0 does not serve after 720 s, and no other datanode is restarted.",
-                    "restarting": {**ROLL["restarting"], "name": "datanode-0"},  # type: ignore[dict-item]
                     "progress": {"done": 0, "total": 20_000, "eta": "2026-11-22T09:20:00Z"},
                     "datanodes": [row(0, ailment="MissingKey"), row(1, due=True, probeSeconds=60), row(2, due=True)],
                 },
@@ -398,3 +412,26 @@ STORIES: Mapping[str, Story] = {
         )
     ),
 }
+
+KINDS = {
+    "WALCluster": WALCluster,
+    "WALPurgePolicy": WALPurgePolicy,
+    "WALPurge": WALPurge,
+    "WALHold": WALHold,
+    "WALVerification": WALVerification,
+    "WALBackup": WALBackup,
+    "WALBackupPolicy": WALBackupPolicy,
+    "WALRestore": WALRestore,
+    "WALSubscription": WALSubscription,
+}
+
+
+def api_server(story: Story) -> FakeKube:
+    """An API server with the objects of a story."""
+    kube = FakeKube()
+    for found in story.objects:
+        key, kind = Key(NAMESPACE, found["name"]), KINDS[found["kind"]]
+        kube.apply(key, found["spec"], found.get("annotations"), kind)
+        if "status" in found:
+            kube.write_raw_status(key, kind, found["status"])
+    return kube

@@ -14,9 +14,22 @@ from seawall.cli.annotation_verbs import VERBS
 from seawall.cli.parser import build_parser
 from seawall.domain.clocks import ServerTime, TrustedTime
 from seawall.domain.errors import Conflict, Refused
-from seawall.domain.ledger.declarations import DeadRegions, Unused, parse_dead, parse_grounds, parse_unused
+from seawall.domain.ledger.declarations import (
+    DeadRegions,
+    Unused,
+    parse_dead,
+    parse_declaration,
+    parse_grounds,
+    parse_unused,
+)
+from seawall.domain.managed_kafka.names import FORMAT_VOLUME_ANNOTATION
 from seawall.domain.rollout.requests import parse_override
-from seawall.domain.rollout.workload import OVERRIDE_ANNOTATION, RESTART_ANNOTATION
+from seawall.domain.rollout.workload import (
+    APPROVE_ROLLOUT_ANNOTATION,
+    OVERRIDE_ANNOTATION,
+    RESTART_ANNOTATION,
+    RESTART_KAFKA_ANNOTATION,
+)
 
 NOW = datetime(2026, 11, 25, 12, 0, tzinfo=UTC)
 TIME = TrustedTime(NOW, ServerTime(NOW, timedelta(seconds=1), timedelta(0)))
@@ -207,6 +220,11 @@ def test_a_status_that_only_gets_another_version_stops_nobody_until_it_is_too_of
         (("approve", "wal"), "name the digest"),
         (("approve", "wal", "abc", "abd"), "name the digest"),
         (("approve", "wal", "xyz"), "the planned reassignment has digest abc: read it again"),
+        (("approve-rollout", "wal"), "name the digest"),
+        (("approve-rollout", "wal", "abc"), "no rollout is planned: read it again with `seawall status`"),
+        (("format-volume", "wal", "--reason", "x"), "name the node"),
+        (("format-volume", "wal", "wal-2", "--reason", "x"), "'wal-2' is no node"),
+        (("format-volume", "wal", "2"), "say why with --reason"),
         (("pause", "nobody"), "there is no WALCluster db/nobody"),
     ],
 )
@@ -215,6 +233,22 @@ def test_what_is_mistyped_is_one_sentence_and_nothing_is_written(words: tuple[st
     with pytest.raises(Refused, match=sentence):
         type_(server, *words, "--yes")
     assert server.annotations == {}
+
+
+def test_a_rollout_is_approved_by_its_digest_and_an_empty_volume_by_its_node() -> None:
+    server = Server()
+    server.object["status"]["managedKafka"] = {"awaitingApproval": "0a1b"}
+    type_(server, "approve-rollout", "wal", "0a1b")
+    assert server.annotations == {APPROVE_ROLLOUT_ANNOTATION: "0a1b"}
+    with pytest.raises(Refused, match="the planned rollout has digest 0a1b"):
+        type_(server, "approve-rollout", "wal", "0a1c")
+    type_(server, "format-volume", "wal", "2", "100", "--reason", "disks burnt", "--for", "2h")
+    text = server.annotations[FORMAT_VOLUME_ANNOTATION]
+    found = parse_declaration(FORMAT_VOLUME_ANNOTATION, text, TIME, what="node ids", example="")
+    assert not isinstance(found, str)
+    assert (tuple(found.what), found.grounds.reason) == (("2", "100"), "disks burnt")
+    type_(server, "restart-kafka", "wal", "--reason", "new kernel")
+    assert server.annotations[RESTART_KAFKA_ANNOTATION] == "2026-11-25T12:00:00Z new kernel"
 
 
 def test_a_plan_is_approved_by_its_digest() -> None:

@@ -8,9 +8,10 @@ from pathlib import Path
 import pytest
 
 from seawall.api.meta import ConditionType
-from seawall.cli.explain import PAGE, explain, explain_log, known_errors, names, rows_of
+from seawall.cli.explain import explain, explain_log, known_errors, names
 from seawall.domain.errors import Refused
 from seawall.domain.ledger.reasons import Reason
+from seawall.domain.overview.reasons_page import PAGE, rows_of
 from tests.product.test_architecture import leads_somewhere
 
 ROOT = Path(__file__).parents[3]

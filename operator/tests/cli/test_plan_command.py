@@ -21,8 +21,10 @@ from seawall.domain.errors import OutsideUnavailable, Refused
 from seawall.domain.partitions import PartitionId
 from seawall.domain.reassignment.journal import Journal, PlannedMove
 from seawall.domain.reassignment.preview import PlannedReassignment
+from seawall.handlers.access import Gate
 from seawall.handlers.pages import add_reassignment_page
 from seawall.observe.partitions import PartitionObserver
+from tests.fakes.access import FakeAccessReviews
 from tests.fakes.kafka import FakeKafkaClusters
 from tests.worlds.reassignment_world import TOPICS, WAL, World
 
@@ -94,7 +96,7 @@ def serve(plan_of: Callable[[Key], Any], path: str) -> tuple[int, str]:
 
     async def ask() -> tuple[int, str]:
         app = web.Application()
-        add_reassignment_page(app, plan_of, "k&y")
+        add_reassignment_page(app, plan_of, Gate(FakeAccessReviews(), "k&y"))
         async with TestClient(TestServer(app)) as client, client.get(path, params={"key": "k&y"}) as answer:
             return answer.status, await answer.text()
 
@@ -103,7 +105,7 @@ def serve(plan_of: Callable[[Key], Any], path: str) -> tuple[int, str]:
 
 def say(page: dict[str, Any] | None, *words: str) -> str:
     """What `seawall plan` prints of the operator's answer."""
-    asked = "/api/v1/namespaces/seawall/pods/seawall-0:8080/proxy/reassignment/db/wal?key=k%26y"
+    asked = "/api/v1/namespaces/seawall/pods/https:seawall-0:8443/proxy/reassignment/db/wal?key=k%26y"
     answers: dict[str, dict[str, Any] | None] = {
         "/apis/coordination.k8s.io/v1/namespaces/seawall/leases/seawall": {
             "metadata": {"annotations": {"seawall.dev/page-key": "k&y"}},

@@ -6,7 +6,7 @@ import argparse
 import asyncio
 import json
 from collections.abc import Callable, Sequence
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
@@ -21,7 +21,9 @@ from seawall.controllers.preview import PurgePreview
 from seawall.domain.errors import OutsideUnavailable, Refused
 from seawall.domain.ledger.observation import Unavailable, UnavailableReason
 from seawall.domain.purge.preview import PlannedRun, plan_run
+from seawall.handlers.access import Gate
 from seawall.handlers.pages import add_plan_page
+from tests.fakes.access import FakeAccessReviews
 from tests.ledger.test_ledger_watch import look, watch
 from tests.worlds.purge_world import RUN, SPEC, TOPICS, WAL, World
 
@@ -131,7 +133,8 @@ def say(api: Api, *words: str) -> list[str]:
 
     parser = argparse.ArgumentParser()
     cli.add_arguments(parser)
-    return list(cli.purge(parser.parse_args(["wal", "-n", "db", *words]), api, pause))
+    arguments = parser.parse_args([*(words if "wal" in words else ("wal", *words)), "-n", "db"])
+    return list(cli.purge(arguments, api, pause, lambda _: None))
 
 
 def test_a_dry_run_is_printed_as_a_table_with_a_sum() -> None:
@@ -139,7 +142,10 @@ def test_a_dry_run_is_printed_as_a_table_with_a_sum() -> None:
     page = json.loads(json.dumps(plan(world, watching).to_json()))
     api = Api(page)
     (text,) = say(api, "--dry-run", "-t", "wal_*")
-    assert api.asked[-1] == "/api/v1/namespaces/seawall/pods/seawall-0:8080/proxy/plan/db/wal?topic=wal_%2A&key=k%26y"
+    assert (
+        api.asked[-1]
+        == "/api/v1/namespaces/seawall/pods/https:seawall-0:8443/proxy/plan/db/wal?topic=wal_%2A&key=k%26y"
+    )
     assert api.created == []
     header, *rows, _, reported = text.splitlines()
     assert header.split() == " ".join(cli.COLUMNS).split()
@@ -166,6 +172,32 @@ def test_without_dry_run_a_run_is_made() -> None:
         "topics": ("wal_1",),
         "dry_run": False,
     }
+
+
+def test_the_verb_may_be_typed() -> None:
+    api = Api()
+    say(api, "run", "wal")
+    say(api, "wal")
+    first, second = (body["spec"] for body in api.created)
+    assert first == second
+    assert first["clusterRef"] == {"name": "wal"}
+
+
+def test_a_bar_shows_how_far_a_run_is_and_when_it_should_be_over() -> None:
+    shown: list[str] = []
+    times = iter(datetime(2026, 11, 22, 9, 30, second, tzinfo=UTC) for second in (0, 10, 20))
+    bar = cli.Bar(shown.append, lambda: next(times))
+    bar({"stage": "Verification", "frozen": {"topics": 40}})
+    for purged in (10, 20, 40):
+        bar({"stage": "Purge", "frozen": {"topics": 40}, "topics": {"purged": purged}})
+    bar({"stage": "Completed"})
+    assert shown == [
+        "",
+        "[#####...............] 10 of 40 topics (25 %)",
+        "[##########..........] 20 of 40 topics (50 %), about 20 s left",
+        "[####################] 40 of 40 topics (100 %)",
+        "",
+    ]
 
 
 def ready(message: str) -> list[dict[str, str]]:
@@ -206,7 +238,7 @@ def serve(plan_of: Callable[[Key, Sequence[str]], Any], path: str) -> tuple[int,
 
     async def ask() -> tuple[int, str]:
         app = web.Application()
-        add_plan_page(app, plan_of, "k&y")
+        add_plan_page(app, plan_of, Gate(FakeAccessReviews(), "k&y"))
         async with TestClient(TestServer(app)) as client, client.get(path, params={"key": "k&y"}) as answer:
             return answer.status, await answer.text()
 

@@ -20,7 +20,7 @@ RECORD = "cGxhbnRlZCByZWNvcmQ" * 6
 PAGE_KEY = "page-key-of-the-operator-xxxxxxxxxxxxxxxxxx"
 PEM = f"-----BEGIN PRIVATE KEY-----\n{PLANTED}\n-----END PRIVATE KEY-----"
 BASE = "/apis/seawall.dev/v1alpha1/namespaces/db"
-POD = "/api/v1/namespaces/seawall/pods/seawall-0"
+PAGES = "/api/v1/namespaces/seawall/pods/https:seawall-0:8443/proxy"
 CLUSTER: dict[str, Any] = {
     "metadata": {
         "name": "wal",
@@ -72,12 +72,12 @@ class FakeApi:
             "/apis/coordination.k8s.io/v1/namespaces/seawall/leases/seawall": lease,
             "/version": {"gitVersion": "v1.34.4"},
             "/api/v1/namespaces/db/events": {"items": events},
-            f"{POD}:8080/proxy/ledger/db/wal": {"topics": [{"name": "wal_0"}], "lookedAt": "now"},
+            f"{PAGES}/ledger/db/wal": {"topics": [{"name": "wal_0"}], "lookedAt": "now"},
         }
         return found.get(page)
 
     def read_text(self, path: str) -> str | None:
-        return {f"{POD}:8080/proxy/metrics": "seawall_leader 1\n"}.get(path, LOG)
+        return {f"{PAGES}/metrics?key={PAGE_KEY}": "seawall_leader 1\n"}.get(path, LOG)
 
 
 def texts() -> dict[str, str]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import re
 from collections.abc import Mapping
 from datetime import UTC, datetime
 from pathlib import Path
@@ -13,46 +14,18 @@ import pytest
 
 from seawall.api.meta import Key
 from seawall.api.resource import Listing, ResourceT
-from seawall.api.v1alpha1.backup import WALBackup
-from seawall.api.v1alpha1.backup_policy import WALBackupPolicy
 from seawall.api.v1alpha1.cluster import WALCluster
 from seawall.api.v1alpha1.hold import WALHold
-from seawall.api.v1alpha1.policy import WALPurgePolicy
-from seawall.api.v1alpha1.purge import WALPurge
-from seawall.api.v1alpha1.restore import WALRestore
-from seawall.api.v1alpha1.subscription import WALSubscription
-from seawall.api.v1alpha1.verification import WALVerification
 from seawall.cli import status as cli
+from seawall.cli.status_text import describe
 from seawall.domain.errors import Forbidden, Refused
-from tests.cli.status_stories import ALL_WELL, LEASE, NAMESPACE, STORIES, WAL, Story, row
+from tests.cli.status_stories import ALL_WELL, LEASE, NAMESPACE, STORIES, WAL, api_server, row
 from tests.fakes.kube import FakeKube
 from tests.support.golden import compare_text
 from tests.worlds import restart_world
 
 GOLDEN = Path(__file__).parents[1] / "golden" / "status"
 NOW = datetime(2026, 11, 22, 9, 30, tzinfo=UTC)
-KINDS = {
-    "WALCluster": WALCluster,
-    "WALPurgePolicy": WALPurgePolicy,
-    "WALPurge": WALPurge,
-    "WALHold": WALHold,
-    "WALVerification": WALVerification,
-    "WALBackup": WALBackup,
-    "WALBackupPolicy": WALBackupPolicy,
-    "WALRestore": WALRestore,
-    "WALSubscription": WALSubscription,
-}
-
-
-def api_server(story: Story) -> FakeKube:
-    """An API server with the objects of a story."""
-    kube = FakeKube()
-    for found in story.objects:
-        key, kind = Key(NAMESPACE, found["name"]), KINDS[found["kind"]]
-        kube.apply(key, found["spec"], found.get("annotations"), kind)
-        if "status" in found:
-            kube.write_raw_status(key, kind, found["status"])
-    return kube
 
 
 def ask(kube: FakeKube, *words: str, lease: Mapping[str, Any] | None = LEASE, now: datetime = NOW) -> str:
@@ -72,6 +45,17 @@ def test_a_page_is_as_it_was_reviewed(name: str, output: str) -> None:
     found = ask(api_server(story), "-o", output, lease=story.lease) + "\n"
     path = GOLDEN / f"{name}.{'txt' if output == 'text' else 'json'}"
     compare_text(path, found)
+
+
+def test_a_terminal_has_bars() -> None:
+    arguments = argparse.Namespace(walcluster=WAL.name, namespace=NAMESPACE, operator="seawall/seawall")
+    pages = (cli.read_page(arguments, api_server(story), lambda _: None, NOW) for story in STORIES.values())
+    page = next(each for each in pages if any(activity.progress is not None for activity in each.running))
+    lines, bars = describe(page).splitlines(), describe(page, bars=True).splitlines()
+    added = [line.strip() for line in bars if line not in lines]
+    assert added
+    assert all(re.fullmatch(r"\[#*\.*\]", line) for line in added)
+    assert len(bars) == len(lines) + len([each for each in page.running if each.progress is not None])
 
 
 def test_what_is_worst_comes_first_whoever_tells_of_it() -> None:
@@ -95,6 +79,7 @@ def test_conditions_that_say_the_same_are_one_finding() -> None:
     [
         ("DataPlaneConfigDiffers", "SecondPruner", "Stalled"),
         ("DataPlaneConfigDiffers", "ConfigDiffers", "Broken"),
+        ("NearLimit", "LargeAnswer", "Stalled"),
         ("SharedWithStrimzi", "TopicsManagedByStrimzi", "Stalled"),
         ("SharedWithStrimzi", "RebalanceRunning", "UnderWay"),
     ],

@@ -78,6 +78,7 @@ class FakeBed:
 
     def start(self, broker: int) -> None:
         self.kafka.offline.discard(broker)
+        self.kafka.moves.unregistered.discard(broker)
 
     def throttle_broker(self, broker: int, rates: Rates) -> None:
         self.kafka.moves.broker_rates[broker] = rates
@@ -181,6 +182,11 @@ class World:
         """Nothing is throttled any more."""
         self.reassigner.alter_throttles(NO_RATES, dict.fromkeys(topics, ThrottledReplicas()))
 
+    def becomes(self, partition: PartitionId, *, replicas: tuple[int, ...], isr: set[int], leader: int) -> None:
+        """Waits until all three are shown: the next question may go to a broker that has not heard of it yet."""
+        told = Partition(partition, replicas, frozenset(isr), leader)
+        self.wait(lambda: self.shown(partition) == told, f"Kafka shows {told}")
+
     def wait(self, condition: Callable[[], bool], what: str) -> None:
         """Waits while replicas fetch."""
 
@@ -191,6 +197,11 @@ class World:
             return condition()
 
         wait_until(holds, what)
+
+    def configs(self, topic: str) -> dict[str, str] | None:
+        """By a client of its own, and so perhaps by another broker."""
+        found = self.admin.describe_configs([topic]).get(topic)
+        return None if found is None else dict(found)
 
     def described(self, topic: str) -> tuple[Partition, ...] | None:
         answer = self.reassigner.partitions([topic])[topic]

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Protocol
 
-from seawall.adapters.object_store import S3Stores
+from seawall.adapters.object_stores import S3Stores
 from seawall.domain.object_store import S3Connection
 from seawall.ports import ObjectStores
 from seawall_e2e.loopback.s3 import S3Process

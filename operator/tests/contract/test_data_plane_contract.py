@@ -1,18 +1,33 @@
-"""What every DataPlane and MaintenanceSwitch does: fakes, and adapters on the reference database's processes."""
+"""What every DataPlane and MaintenanceSwitch does: fakes, and adapters on the reference database's processes.
+
+That of the contract speaks to a facade, over HTTP: before the fakes, and before the reference database.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import replace
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from typing import Protocol
 
 import pytest
 
-from seawall.adapters.greptimedb.clients import GreptimeDataPlanes
-from seawall.adapters.greptimedb.interfaces import GreptimeDB
+from seawall.adapters.data_planes import AllDataPlanes
+from seawall.adapters.greptimedb.clients import key_store
+from seawall.adapters.greptimedb.interfaces import GreptimeDB, GreptimeMaintenance
+from seawall.adapters.greptimedb.metadata import GreptimeMetadata
+from seawall.adapters.http_database.client import Client
+from seawall.adapters.http_database.database import HTTPDataPlane
 from seawall.api.meta import Key
-from seawall.domain.dataplane.connection import SYSTEM_TRUST, NotReached, PartRefused, PartUnavailable
+from seawall.domain.dataplane.connection import (
+    SYSTEM_TRUST,
+    EtcdConnection,
+    HTTPConnection,
+    NotReached,
+    PartRefused,
+    PartUnavailable,
+    contract_address,
+)
 from seawall.domain.dataplane.identity import NodeRole, weakest_version
 from seawall.domain.dataplane.region_reports import region_reports
 from seawall.domain.dataplane.reports import RegionReport, RegionRole
@@ -21,6 +36,7 @@ from seawall.ports import DataPlane, DataPlaneParts, DataPlanes
 from seawall_e2e.loopback.refdb import RefDbProcesses
 from seawall_e2e.waiting import wait_until
 from tests.fakes.dataplane import FakeDataPlane, FakeDataPlanes, FakeMetadataStore, FakeRegion
+from tests.support.contract_facade import Facade, served, serving
 
 pytestmark = pytest.mark.xdist_group("kafka")
 NOBODY = "http://127.0.0.1:1"
@@ -75,8 +91,9 @@ class FakeTables:
 class World:
     """A data plane with three datanodes, and a way to fill it."""
 
-    def __init__(self, data_plane: DataPlane, database: Database) -> None:
-        self.data_plane, self.database = data_plane, database
+    def __init__(self, data_plane: DataPlane, database: Database, *, is_greptimedb: bool = True) -> None:
+        """One that serves the contract tells of no engines, no metasrv and no settings of single datanodes."""
+        self.data_plane, self.database, self.is_greptimedb = data_plane, database, is_greptimedb
 
     def report(self, region_id: int) -> RegionReport | None:
         found = [each for each in region_reports(self.data_plane.reports()) if each.region_id == region_id]
@@ -102,22 +119,57 @@ def refdb_tables(refdb: RefDbProcesses) -> RefDbTables:
     return RefDbTables(refdb)
 
 
-@pytest.fixture(params=["fake", pytest.param("refdb", marks=pytest.mark.integration)])
-def world(request: pytest.FixtureRequest) -> World:
+def refdb_adapter(refdb: RefDbProcesses) -> GreptimeDB:
+    metasrv, frontend = f"http://{refdb.metasrv_address}/", f"http://{refdb.frontend_address}"
+    return GreptimeDB(metasrv, frontend, datanode_http_port=refdb.datanode_port)
+
+
+def before_refdb(refdb: RefDbProcesses) -> Facade:
+    """The contract, served by a facade."""
+    etcd = refdb.declared()["metadataStore"]["etcd"]
+    store = GreptimeMetadata(key_store(EtcdConnection(tuple(etcd["endpoints"]), etcd["prefix"])))
+    return Facade(refdb_adapter(refdb), store, GreptimeMaintenance(refdb.metasrv_url), "refdb")
+
+
+def before_fake() -> tuple[Facade, FakeDataPlane]:
+    fake, store = FakeDataPlane(), FakeMetadataStore()
+    store.database = fake
+    return Facade(fake, store, fake), fake
+
+
+@pytest.fixture(
+    params=[
+        "fake",
+        "http before fake",
+        pytest.param("refdb", marks=pytest.mark.integration),
+        pytest.param("http before refdb", marks=pytest.mark.integration),
+    ]
+)
+def world(request: pytest.FixtureRequest) -> Iterator[World]:
     if request.param == "fake":
         fake = FakeDataPlane()
-        return World(fake, FakeTables(fake))
-    refdb: RefDbProcesses = request.getfixturevalue("refdb")
-    port = refdb.datanode_port
-    metasrv, frontend = f"http://{refdb.metasrv_address}/", f"http://{refdb.frontend_address}"
-    adapter = GreptimeDB(metasrv, frontend, datanode_http_port=port)
-    return World(adapter, request.getfixturevalue("refdb_tables"))
+        yield World(fake, FakeTables(fake))
+    elif request.param == "refdb":
+        yield World(refdb_adapter(request.getfixturevalue("refdb")), request.getfixturevalue("refdb_tables"))
+    else:
+        tables: Database
+        if request.param == "http before fake":
+            facade, fake = before_fake()
+            tables = FakeTables(fake)
+        else:
+            facade, tables = before_refdb(request.getfixturevalue("refdb")), request.getfixturevalue("refdb_tables")
+        with serving(served(facade)) as url:
+            client = Client(HTTPConnection(url))
+            yield World(HTTPDataPlane(client), tables, is_greptimedb=False)
+            client.close()
 
 
 def test_every_datanode_reports_once_and_just_now(world: World) -> None:
     reports = world.data_plane.reports()
     assert [report.datanode_id for report in reports] == [0, 1, 2]
     assert len({report.address for report in reports}) == 3
+    (used,) = {report.answer_used for report in reports}
+    assert 0 < used < 0.1, "it is a small part of what is read"
     assert all(abs(datetime.now(UTC) - report.reported_at) < timedelta(minutes=1) for report in reports)
 
 
@@ -125,22 +177,27 @@ def test_the_processes_are_listed_with_what_they_run(world: World) -> None:
     nodes, reports = world.data_plane.nodes(), world.data_plane.reports()
     listed = {(node.node_id, node.address) for node in nodes if node.role is NodeRole.DATANODE}
     assert listed == {(report.datanode_id, report.address) for report in reports}
-    assert [node.role for node in nodes if node.role is not NodeRole.DATANODE] == [NodeRole.METASRV]
+    others = [node.role for node in nodes if node.role is not NodeRole.DATANODE]
+    assert others == ([NodeRole.METASRV] if world.is_greptimedb else [])
     assert weakest_version(nodes) == "1.1.0"
 
 
-def test_the_metasrv_says_what_it_runs_with(world: World) -> None:
+def test_the_database_says_what_it_runs_with(world: World) -> None:
     found = world.data_plane.wal_settings()
     assert (found.provider, found.auto_prune_seconds, found.logical_delete) == ("kafka", 0.0, False)
     assert not found.deletes
     assert found.topic_name_prefix is not None
     assert found.topic_name_prefix.startswith("wal")
     assert found.num_topics in {2, 3}
+    assert (found.capabilities is None) is world.is_greptimedb
 
 
 def test_each_datanode_says_what_it_runs_with_and_one_that_does_not_is_left_out(world: World) -> None:
     reports = world.data_plane.reports()
     expected = DatanodeSettings("kafka", 2**20, overwrite_entry_start_id=False)
+    if not world.is_greptimedb:
+        assert world.data_plane.datanode_settings(reports) == {}
+        return
     assert world.data_plane.datanode_settings(reports) == dict.fromkeys((0, 1, 2), expected)
     absent = replace(reports[0], datanode_id=9, address="127.0.0.99:1")
     assert world.data_plane.datanode_settings([absent, reports[1]]) == {1: expected}
@@ -150,7 +207,7 @@ def test_each_datanode_says_what_it_runs_with_and_one_that_does_not_is_left_out(
 def test_a_region_is_reported_by_its_leader_with_what_is_durable(world: World) -> None:
     region_id = world.database.create_region()
     report = world.reported(region_id, memtable=False)
-    assert report.engine == "mito"
+    assert report.engine == ("mito" if world.is_greptimedb else "")
     assert report.metadata is None
     assert report.data.flushed_entry_id is not None
     holder = next(each for each in world.data_plane.reports() if each.datanode_id == report.datanode_id)
@@ -186,48 +243,65 @@ def test_a_region_that_does_not_exist_is_a_failure_of_its_own(world: World) -> N
     world.reported(known, memtable=False)
 
 
-@pytest.fixture(params=["fake", pytest.param("refdb", marks=pytest.mark.integration)])
-def metasrv(request: pytest.FixtureRequest) -> tuple[DataPlanes, str]:
-    """Databases, and the address of one; at NOBODY there is none."""
+@dataclass(frozen=True)
+class Switches:
+    """Databases, the address of one, and one where there is none."""
+
+    planes: DataPlanes
+    address: str
+    nobody: str = NOBODY
+    silence: NotReached = NotReached.METASRV_UNREACHABLE
+
+
+@pytest.fixture(params=["fake", "http before fake", pytest.param("refdb", marks=pytest.mark.integration)])
+def switches(request: pytest.FixtureRequest) -> Iterator[Switches]:
     if request.param == "fake":
         store = FakeMetadataStore()
         nobody = DataPlaneParts(FakeDataPlane(is_silent=True), store)
-        return FakeDataPlanes(DataPlaneParts(FakeDataPlane(), store), {NOBODY: nobody}), "http://metasrv:4000"
-    refdb: RefDbProcesses = request.getfixturevalue("refdb")
-    return GreptimeDataPlanes(), f"http://{refdb.metasrv_address}"
+        yield Switches(FakeDataPlanes(DataPlaneParts(FakeDataPlane(), store), {NOBODY: nobody}), "http://metasrv:4000")
+    elif request.param == "refdb":
+        yield Switches(AllDataPlanes(), f"http://{request.getfixturevalue('refdb').metasrv_address}")
+    else:
+        facade, _ = before_fake()
+        with serving(served(facade)) as url:
+            silence = NotReached.DATABASE_UNREACHABLE
+            yield Switches(AllDataPlanes(), contract_address(url), contract_address(NOBODY), silence)
 
 
-def test_maintenance_is_a_switch(metasrv: tuple[DataPlanes, str]) -> None:
-    planes, address = metasrv
-    switch = planes.maintenance_of(WAL, address, SYSTEM_TRUST)
+def test_maintenance_is_a_switch(switches: Switches) -> None:
+    switch = switches.planes.maintenance_of(WAL, switches.address, SYSTEM_TRUST)
     assert switch.in_maintenance() is False
     for enabled in (True, True, False, False):
         switch.set_maintenance(enabled=enabled)
         assert switch.in_maintenance() is enabled
 
 
-def test_maintenance_is_that_of_the_address_whichever_was_asked_for_before(metasrv: tuple[DataPlanes, str]) -> None:
-    planes, address = metasrv
+def test_maintenance_is_that_of_the_address_whichever_was_asked_for_before(switches: Switches) -> None:
+    planes, address = switches.planes, switches.address
     planes.maintenance_of(WAL, address, SYSTEM_TRUST).set_maintenance(enabled=True)
-    silent = planes.maintenance_of(WAL, NOBODY, SYSTEM_TRUST)
+    silent = planes.maintenance_of(WAL, switches.nobody, SYSTEM_TRUST)
     for ask in (silent.in_maintenance, lambda: silent.set_maintenance(enabled=False)):
         with pytest.raises(PartUnavailable) as silence:
             ask()
-        assert silence.value.why is NotReached.METASRV_UNREACHABLE
-    again = planes.maintenance_of(WAL, f"{address}/", SYSTEM_TRUST)
+        assert silence.value.why is switches.silence
+    again = planes.maintenance_of(WAL, address, SYSTEM_TRUST)
     assert again.in_maintenance() is True
     again.set_maintenance(enabled=False)
     planes.forget(WAL)
     assert planes.maintenance_of(WAL, address, SYSTEM_TRUST).in_maintenance() is False
 
 
-@pytest.fixture(params=["fake", "nobody listens"])
-def silent(request: pytest.FixtureRequest) -> DataPlane:
-    return FakeDataPlane(is_silent=True) if request.param == "fake" else GreptimeDB(NOBODY, NOBODY)
+OF_GREPTIMEDB = (NotReached.METASRV_UNREACHABLE, NotReached.FRONTEND_UNREACHABLE)
+SILENT: dict[str, tuple[DataPlane, tuple[NotReached, NotReached]]] = {
+    "fake": (FakeDataPlane(is_silent=True), OF_GREPTIMEDB),
+    "nobody listens": (GreptimeDB(NOBODY, NOBODY), OF_GREPTIMEDB),
+    "http": (HTTPDataPlane(Client(HTTPConnection(NOBODY))), (NotReached.DATABASE_UNREACHABLE,) * 2),
+}
 
 
-def test_silence_says_who_is_silent(silent: DataPlane) -> None:
-    metasrv, frontend = NotReached.METASRV_UNREACHABLE, NotReached.FRONTEND_UNREACHABLE
+@pytest.mark.parametrize("part", SILENT)
+def test_silence_says_who_is_silent(part: str) -> None:
+    silent, (metasrv, frontend) = SILENT[part]
     asked: list[tuple[Callable[[], object], NotReached]] = [
         (silent.reports, metasrv),
         (silent.nodes, frontend),

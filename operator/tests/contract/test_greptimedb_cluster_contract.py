@@ -11,7 +11,8 @@ import pytest
 from seawall.adapters.kube.api import KubeApi
 from seawall.adapters.kube.objects import KubeAdapter
 from seawall.api.meta import Key
-from seawall.domain.dataplane.greptimedb_cluster import Absence, DatanodeSet, GreptimeDBCluster, Storage
+from seawall.domain.dataplane.declared import DatanodeSet
+from seawall.domain.dataplane.greptimedb_cluster import Absence, GreptimeDBCluster, Storage
 from seawall_e2e.loopback import ApiServer
 from tests.contract.kube_beds import Bed, FakeBed
 from tests.fakes.kube import FakeKube

@@ -16,6 +16,7 @@ from confluent_kafka.admin import PartitionMetadata
 from seawall.adapters.kafka.admin import ConfluentKafkaAdmin
 from seawall.adapters.kafka.clusters import ConfluentKafkaClusters
 from seawall.api.meta import Key
+from seawall.domain.datanodes.scans import KEYLESS, NOT_JSON
 from seawall.domain.errors import OutsideUnavailable, Refused
 from seawall.domain.kafka import Configs, KafkaConnection, KafkaView, NewTopic
 from seawall.domain.kafka_log import (
@@ -37,7 +38,6 @@ from seawall.domain.kafka_log import (
     TopicFailure,
     TopicTrouble,
 )
-from seawall.domain.rollout.scans import KEYLESS, NOT_JSON
 from seawall.ports import KafkaClusters, KafkaLogs
 from seawall_e2e.loopback import KafkaProcesses
 from seawall_e2e.waiting import wait_until

@@ -8,7 +8,8 @@ import pytest
 
 from seawall.api.meta import TOPICS_FINALIZER, InvalidSpec, Key
 from seawall.api.resource import Listing
-from seawall.api.v1alpha1.cluster import BrokersStatus, KafkaStatus, WALCluster, WALClusterStatus
+from seawall.api.v1alpha1.cluster import WALCluster, WALClusterStatus
+from seawall.api.v1alpha1.kafka_brokers import BrokersStatus, KafkaStatus
 from seawall.api.v1alpha1.topic_pool import TopicsSpec
 from seawall.domain.errors import Conflict, Refused, SeawallError
 from seawall.domain.kubernetes import ConfigMap

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import uuid
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import Protocol
 
@@ -14,11 +14,15 @@ from seawall.adapters.greptimedb.etcd import Etcd
 from seawall.adapters.greptimedb.metadata import GreptimeMetadata
 from seawall.adapters.greptimedb.mysql import MySQL
 from seawall.adapters.greptimedb.postgresql import PostgreSQL
+from seawall.adapters.http_database.client import Client
+from seawall.adapters.http_database.database import HTTPMetadataStore
 from seawall.domain.dataplane.connection import (
     ClientTLS,
     EtcdConnection,
+    HTTPConnection,
     MySQLConnection,
     NotReached,
+    PartRefused,
     PartUnavailable,
     PostgresConnection,
     User,
@@ -38,7 +42,8 @@ from seawall_e2e.loopback.mysql import MysqlProcess
 from seawall_e2e.loopback.postgresql import PostgresProcess
 from seawall_e2e.loopback.sql_server import SqlServer
 from tests.domain.plain_regions import TopicRegions, topics_of
-from tests.fakes.dataplane import FakeMetadataStore
+from tests.fakes.dataplane import FakeDataPlane, FakeMetadataStore
+from tests.support.contract_facade import Facade, served, serving
 
 REGION = 4398046511105  # table 1024, number 1
 OWNER = "a5e1c0de-0000-4000-8000-000000000001"
@@ -135,6 +140,8 @@ class World:
 @pytest.fixture(
     params=[
         "fake",
+        "http before fake",
+        pytest.param("http before etcd", marks=pytest.mark.integration),
         pytest.param("etcd", marks=pytest.mark.integration),
         pytest.param("secure etcd", marks=pytest.mark.integration),
         pytest.param("postgresql", marks=pytest.mark.integration),
@@ -143,22 +150,35 @@ class World:
         pytest.param("secure mysql", marks=pytest.mark.integration),
     ]
 )
-def world(request: pytest.FixtureRequest) -> World:
-    if request.param == "fake":
+def world(request: pytest.FixtureRequest) -> Iterator[World]:
+    if not request.param.startswith("http"):
+        yield direct(request, request.param)
+        return
+    behind = direct(request, request.param.removeprefix("http before "))
+    switch = FakeDataPlane()
+    with serving(served(Facade(switch, behind.store, switch))) as url:
+        client = Client(HTTPConnection(url))
+        yield World(HTTPMetadataStore(client), behind.database)
+        client.close()
+
+
+def direct(request: pytest.FixtureRequest, name: str) -> World:
+    """Without HTTP before it."""
+    if name == "fake":
         fake = FakeMetadataStore(datanodes=0)
         return World(fake, fake)
-    if "postgresql" in request.param:
-        server: PostgresProcess = request.getfixturevalue(request.param.replace(" ", "_"))
+    if "postgresql" in name:
+        server: PostgresProcess = request.getfixturevalue(name.replace(" ", "_"))
         connection = replace(server.connection, prefix=uuid.uuid4().hex[:8])
         return World(
             GreptimeMetadata(PostgreSQL(connection), markers_at_once=3), GreptimeKeys(server, connection.prefix)
         )
-    if "mysql" in request.param:
-        mysql: MysqlProcess = request.getfixturevalue(request.param.replace(" ", "_"))
+    if "mysql" in name:
+        mysql: MysqlProcess = request.getfixturevalue(name.replace(" ", "_"))
         access = replace(mysql.connection, prefix=uuid.uuid4().hex[:8])
         keys = GreptimeKeys(mysql, access.prefix)
         return World(GreptimeMetadata(MySQL(access), markers_at_once=3), keys, numbers_writes=False)
-    secure = request.param == "secure etcd"
+    secure = name == "secure etcd"
     etcd: EtcdProcess = request.getfixturevalue("secure_etcd" if secure else "etcd")
     prefix = f"{etcd.access.prefix if secure else ''}{uuid.uuid4().hex[:8]}"
     connection_of = connection_to(etcd, prefix) if secure else EtcdConnection((etcd.url,), prefix)
@@ -330,6 +350,10 @@ def test_maintenance_is_what_the_database_wrote(world: World) -> None:
 
 
 def test_tables_have_their_names_and_the_store_says_whose_it_is(world: World) -> None:
+    if isinstance(world.store, HTTPMetadataStore):
+        with pytest.raises(PartRefused, match="no tables"):
+            world.store.table_names()
+        return
     assert not world.store.table_names().names
     for table, schema, name in ((1024, "public", "cpu"), (1025, "private", "cpu"), (1026, "public", "a/b.c ü")):
         world.database.put_table(table, schema, name)
@@ -398,7 +422,7 @@ def test_nothing_to_move_asks_nobody(world: World) -> None:
 def test_silence_is_told(silent_store: MetadataStore) -> None:
     with pytest.raises(PartUnavailable) as silence:
         silent_store.snapshot()
-    assert silence.value.why is NotReached.METADATA_STORE_UNREACHABLE
+    assert silence.value.why in {NotReached.METADATA_STORE_UNREACHABLE, NotReached.DATABASE_UNREACHABLE}
     with pytest.raises(PartUnavailable):
         silent_store.advance_markers([MarkerMove("t", 7, TopicMarker(0, 1), 1)], "wal", OWNER)
     with pytest.raises(PartUnavailable):
@@ -407,12 +431,14 @@ def test_silence_is_told(silent_store: MetadataStore) -> None:
         silent_store.claim("wal", OWNER, None)
 
 
-@pytest.fixture(params=["fake", "no etcd", "no postgresql", "no mysql"])
+@pytest.fixture(params=["fake", "no etcd", "no postgresql", "no mysql", "no http"])
 def silent_store(request: pytest.FixtureRequest) -> MetadataStore:
     if request.param == "fake":
         fake = FakeMetadataStore()
         fake.is_silent = True
         return fake
+    if request.param == "no http":
+        return HTTPMetadataStore(Client(HTTPConnection("http://127.0.0.1:1")))
     hosts = (("127.0.0.1", 1), ("localhost", 1))
     if request.param == "no mysql":
         return GreptimeMetadata(MySQL(MySQLConnection(hosts, "metadata", User("nobody", ""))))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 
 import pytest
@@ -44,10 +45,9 @@ def test_a_replication_factor_grows_and_the_leader_stays_until_the_preferred_one
     one = world.create([1], records=5)
     assert world.reassigner.reassign({one: (2, 1, 3)}) == {}
     world.wait(lambda: not world.reassigner.ongoing(), "it is done")
-    world.wait(lambda: world.shown(one).isr == {1, 2, 3}, "brokers hear of it one after another")
-    assert (world.shown(one).replicas, world.shown(one).leader) == ((2, 1, 3), 1)
+    world.becomes(one, replicas=(2, 1, 3), isr={1, 2, 3}, leader=1)
     world.elect(one)
-    assert world.shown(one).leader == 2
+    world.becomes(one, replicas=(2, 1, 3), isr={1, 2, 3}, leader=2)
     assert world.reassigner.elect_preferred_leaders([one]) == {}
 
 
@@ -55,8 +55,7 @@ def test_a_replication_factor_shrinks_at_once_and_a_removed_leader_is_followed_b
     one = world.create([1, 2, 3], records=5)
     assert world.reassigner.reassign({one: (2, 3)}) == {}
     assert world.reassigner.ongoing() == {}
-    world.wait(lambda: world.shown(one).replicas == (2, 3), "it is told")
-    assert (world.shown(one).isr, world.shown(one).leader) == (frozenset({2, 3}), 2)
+    world.becomes(one, replicas=(2, 3), isr={2, 3}, leader=2)
 
 
 def test_what_is_on_its_way_is_shown_and_can_be_cancelled(world: World) -> None:
@@ -69,12 +68,11 @@ def test_what_is_on_its_way_is_shown_and_can_be_cancelled(world: World) -> None:
         assert (moving.adding, moving.removing) == (frozenset({3}), frozenset({1}))
         assert (moving.target, moving.original) == ((3, 2), frozenset({1, 2}))
         wait_until(lambda: set(world.shown(one).replicas) == {1, 2, 3}, "brokers hear of it one after another")
-        assert (world.shown(one).isr, world.shown(one).leader) == (frozenset({1, 2}), 1)
+        wait_until(lambda: (world.shown(one).isr, world.shown(one).leader) == (frozenset({1, 2}), 1), "who led leads")
         assert world.reassigner.reassign({one: None}) == {}
         assert world.reassigner.reassign({one: None}) == {}
         assert world.reassigner.ongoing() == {}
-        world.wait(lambda: world.shown(one).replicas == (2, 1), "the replicas are as before, in the order of the move")
-        assert (world.shown(one).isr, world.shown(one).leader) == (frozenset({1, 2}), 1)
+        world.becomes(one, replicas=(2, 1), isr={1, 2}, leader=1)  # as before, in the order of the move
         assert world.reassigner.reassign({one: (1, 2)}) == {}
         world.wait(lambda: world.shown(one).replicas == (1, 2), "their order as well")
         assert world.reassigner.ongoing() == {}
@@ -112,9 +110,10 @@ def test_every_partition_of_a_topic_is_shown_and_moved_by_itself(world: World) -
     world.wait(lambda: len(world.described(first.topic) or ()) == 3, "there are three")
     last = PartitionId(first.topic, 2)
     world.move(last, [3])
+    world.becomes(first, replicas=(1, 2), isr={1, 2}, leader=1)
+    world.becomes(last, replicas=(3,), isr={3}, leader=3)
     described = world.described(first.topic) or ()
     assert [partition.id for partition in described] == [PartitionId(first.topic, index) for index in range(3)]
-    assert (world.shown(first).replicas, world.shown(last).replicas) == ((1, 2), (3,))
     wait_until(lambda: world.reassigner.partitions()[first.topic] == described, "every broker tells the same")
     world.wait(
         lambda: world.reassigner.sizes([first.topic]).by_partition[last].keys() == {3},
@@ -160,14 +159,14 @@ def test_throttles_are_set_changed_seen_and_removed(world: World) -> None:
         world.wait(lambda: shown(both) == Throttles(Rates(1_000_000, 1_000_000), {}, wanted), "it is told")
         alter(None, {one.topic: NOTHING, other.topic: ThrottledReplicas(frozenset({Replica(0, 2)}))})
         world.wait(lambda: shown(both).topics.keys() == {other.topic}, "the other topic is throttled")
-        assert shown(both).rates == Rates(1_000_000, 1_000_000)
+        world.wait(lambda: shown(both).rates == Rates(1_000_000, 1_000_000), "the rates stay")
         alter(Rates(follower=2_000_000), {})
         world.wait(lambda: shown(both).rates == Rates(follower=2_000_000), "exactly these rates are told")
-        assert shown(both).topics.keys() == {other.topic}
+        world.wait(lambda: shown(both).topics.keys() == {other.topic}, "what is throttled stays")
     finally:
         world.clear_throttles(*both)
     world.wait(lambda: shown(both) == Throttles(), "they are gone")
-    assert not world.admin.describe_configs([one.topic, other.topic])[one.topic]
+    world.wait(lambda: not world.configs(one.topic), "another client's broker has heard of it, too")
     world.clear_throttles(*both)
 
 
@@ -199,9 +198,12 @@ def test_what_somebody_else_throttled_of_everything_is_put_back_as_it_was(world:
     try:
         world.reassigner.alter_throttles(None, theirs)
         world.wait(lambda: world.reassigner.throttles([one.topic]).topics == theirs, "it is told")
-        configs = world.admin.describe_configs([one.topic])[one.topic]
-        assert configs["leader.replication.throttled.replicas"] == "0:1"
-        assert configs["follower.replication.throttled.replicas"] == "*"
+        # Another client asks another broker, which may not have heard of it yet.
+        names = {
+            "leader.replication.throttled.replicas": "0:1",
+            "follower.replication.throttled.replicas": "*",
+        }
+        world.wait(lambda: world.configs(one.topic) == names, "both say it")
     finally:
         world.clear_throttles(one.topic)
 
@@ -259,6 +261,7 @@ def test_a_kafka_that_does_not_answer_is_unavailable(world: World) -> None:
         nobody.partitions,
         nobody.quorum,
         nobody.features,
+        nobody.eligible_leaders,
         lambda: nobody.partitions(["a"]),
         lambda: nobody.reassign({PartitionId("a", 0): (1,)}),
         lambda: nobody.alter_throttles(None, {}),
@@ -276,8 +279,7 @@ def test_a_broker_that_is_down_is_fenced_takes_no_lead_and_keeps_no_throttle(wor
     world.bed.stop(3)
     try:
         world.wait(lambda: world.reassigner.brokers()[2].state is BrokerState.FENCED, "it is fenced")
-        world.wait(lambda: world.shown(one).isr == {1}, "another one leads")
-        assert (world.shown(one).replicas, world.shown(one).leader) == ((3, 1), 1)
+        world.becomes(one, replicas=(3, 1), isr={1}, leader=1)
         said = world.reassigner.elect_preferred_leaders([one])[one]
         assert said.message.endswith("The preferred leader was not available.")
         assert world.reassigner.reassign({kept: (1, 3)}) == {}  # Kafka lets it wait
@@ -291,6 +293,38 @@ def test_a_broker_that_is_down_is_fenced_takes_no_lead_and_keeps_no_throttle(wor
         world.bed.start(3)
     world.wait(lambda: not world.reassigner.ongoing(), "what waited for it goes on, not throttled")
     world.wait(lambda: world.shown(one).isr == {1, 3}, "it is in sync again")
-    assert world.reassigner.throttles([kept.topic]) == Throttles()
+    world.wait(lambda: world.reassigner.throttles([kept.topic]) == Throttles(), "no throttle is kept")
     online = {BrokerState.ONLINE}
     world.wait(lambda: {broker.state for broker in world.reassigner.brokers()} == online, "all are online")
+
+
+def test_who_went_when_too_few_were_left_in_sync_may_lead_again(world: World) -> None:
+    one = world.create([1, 2, 3], records=5)
+    world.admin.alter_configs([ConfigChange(one.topic, {"min.insync.replicas": "3"})])
+    assert world.reassigner.eligible_leaders()[one] == frozenset()
+    world.bed.stop(3)
+    try:
+        world.wait(lambda: world.reassigner.eligible_leaders()[one] == {3}, "broker 3 is remembered")
+        world.wait(lambda: world.shown(one).isr == {1, 2}, "the others are in sync")
+    finally:
+        world.bed.start(3)
+    world.wait(lambda: world.reassigner.eligible_leaders()[one] == frozenset(), "all are in sync again")
+    world.wait(lambda: world.shown(one).isr == {1, 2, 3}, "all are in sync again")
+
+
+def test_each_controller_tells_the_id_of_its_directory(world: World) -> None:
+    directories = [voter.directory_id for voter in world.reassigner.quorum().voters]
+    assert len(directories) == 3
+    assert all(each is None or re.fullmatch(r"[A-Za-z0-9_-]{22}", each) for each in directories)
+
+
+def test_a_broker_that_is_down_is_forgotten_and_registers_again_when_it_starts(world: World) -> None:
+    world.bed.stop(3)
+    try:
+        world.wait(lambda: Broker(3, None, BrokerState.FENCED) in world.reassigner.brokers(), "it is fenced")
+        world.reassigner.unregister(3)
+        world.wait(lambda: {each.id for each in world.reassigner.brokers()} == {1, 2}, "it is forgotten")
+        world.reassigner.unregister(3)
+    finally:
+        world.bed.start(3)
+    world.wait(lambda: Broker(3, None, BrokerState.ONLINE) in world.reassigner.brokers(), "it is back")

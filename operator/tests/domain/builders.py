@@ -6,7 +6,8 @@ from datetime import UTC, datetime
 from typing import Any
 
 from seawall.api.meta import ObjectMeta
-from seawall.api.v1alpha1.cluster import BrokersStatus, KafkaStatus, WALCluster, WALClusterSpec, WALClusterStatus
+from seawall.api.v1alpha1.cluster import WALCluster, WALClusterSpec, WALClusterStatus
+from seawall.api.v1alpha1.kafka_brokers import BrokersStatus, KafkaStatus
 from seawall.api.v1alpha1.topic_pool import TopicsSpec
 from seawall.domain import decision
 from seawall.domain.cluster.actions import ClusterAction

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 
 import numpy as np
 
 from seawall.domain.columns import Ids, mask_of
+from seawall.domain.dataplane.followers import Followers
 from seawall.domain.dataplane.mapped_regions import Disagreement, MappedRegions
 from seawall.domain.dataplane.metadata import LeaderState, MetadataSnapshot, RegionKey, Route
 from seawall.domain.dataplane.reports import InnerReport, RegionReport, RegionRole
@@ -104,7 +105,7 @@ def topics_of(mapped: MappedRegions) -> dict[str, TopicRegions]:
 
 
 def build_regions(
-    reports: Iterable[RegionReport], snapshot: MetadataSnapshot, topics: Iterable[str] = ()
+    reports: Sequence[RegionReport], snapshot: MetadataSnapshot, topics: Iterable[str] = ()
 ) -> RegionsOfTopics:
     """The table of regions, sorted by topic and region; `topics` are names that must have a row in any case.
 
@@ -123,7 +124,29 @@ def build_regions(
         for number, name in enumerate(names)
         for region in sorted(by_topic.get(name, _EMPTY).regions)
     ]
-    return RegionsOfTopics(names, _table(rows, chosen, snapshot), frozenset(names if unplaced else torn), unplaced)
+    unmapped, followers = frozenset(names if unplaced else torn), _followers(reports, snapshot.routes)
+    return RegionsOfTopics(names, _table(rows, chosen, snapshot), unmapped, unplaced, followers)
+
+
+def _followers(reports: Sequence[RegionReport], routes: Mapping[int, Route]) -> Followers:
+    rows = [(region, datanode) for region in sorted(routes) for datanode in routes[region].followers]
+    said = [[each for each in reports if (each.region_id, each.datanode_id) == row] for row in rows]
+    return Followers(
+        np.array([region for region, _ in rows], np.uint64),
+        np.array([datanode for _, datanode in rows], np.uint64),
+        Ids.of(_lowest([report.data for report in found]) for found in said),
+        Ids.of(_lowest([report.metadata or _NOTHING for report in found]) for found in said),
+        mask_of((any(map(_is_metric, found)) for found in said), len(rows)),
+    )
+
+
+def _lowest(said: list[InnerReport]) -> int | None:
+    """Unknown where one is, or is no offset."""
+    ids = [
+        None if one.flushed_entry_id is None or one.flushed_entry_id >= 2**63 else one.flushed_entry_id for one in said
+    ]
+    known = [each for each in ids if each is not None]
+    return min(known) if known and len(known) == len(ids) else None
 
 
 _EMPTY = TopicRegions(frozenset())

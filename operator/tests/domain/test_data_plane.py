@@ -12,8 +12,8 @@ from seawall.domain.cluster.observed import Observed
 from seawall.domain.conditions import find_condition
 from seawall.domain.dataplane.connection import NoDataPlane, NotReached
 from seawall.domain.dataplane.identity import Node, NodeRole, reads_marker_at_open
-from seawall.domain.dataplane.metadata import MetadataSnapshot, RegionKey, TopicMarker
-from seawall.domain.dataplane.reports import DatanodeReport
+from seawall.domain.dataplane.metadata import LeaderState, MetadataSnapshot, RegionKey, Route, TopicMarker
+from seawall.domain.dataplane.reports import DatanodeReport, InnerReport, RegionReport, RegionRole
 from seawall.domain.dataplane.view import DataPlaneView, RunningWAL, view_data_plane
 from seawall.domain.kafka import NoKafka, Unreachable
 from seawall.domain.ledger import watch
@@ -203,14 +203,14 @@ def test_a_view_counts_what_is_known() -> None:
         wal_topics={1: frozenset({"t_0"}), 2: frozenset({"t_0"})},
         tombstoned_topics={3: frozenset({"t_2"})},
         without_topic=frozenset({9}),
-        routes={},
+        routes={1: Route(0, LeaderState.NORMAL, 1, (1, 2))},
         datanodes={0: "a", 1: "b", 2: "c"},
         store_id=STORE,
         claims={"wal": "uid"},
     )
     reports = [
-        DatanodeReport(0, "a", 1, NOW - timedelta(seconds=9), ()),
-        DatanodeReport(1, "b", 1, NOW - timedelta(minutes=2), ()),
+        DatanodeReport(0, "a", 1, NOW - timedelta(seconds=9), (_report(0, RegionRole.LEADER, 900),)),
+        DatanodeReport(1, "b", 1, NOW - timedelta(minutes=2), (_report(1, RegionRole.FOLLOWER, 100),)),
         DatanodeReport(7, "d", 1, NOW + timedelta(hours=1), ()),
     ]
     nodes = [Node(NodeRole.DATANODE, 0, "a", "1.1.0"), Node(NodeRole.METASRV, 0, "m", "1.0.2")]
@@ -223,4 +223,11 @@ def test_a_view_counts_what_is_known() -> None:
         claims={"wal": "uid"},
         version="1.0.2",
         wal=None,
+        followers=2,
+        silent_followers=1,
+        follower_lag=1024,
     )
+
+
+def _report(datanode: int, role: RegionRole, flushed: int) -> RegionReport:
+    return RegionReport(1, datanode, 1, role, NOW, "mito", 0, InnerReport(flushed, None))

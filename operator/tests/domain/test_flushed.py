@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
 
 import pytest
@@ -12,6 +13,7 @@ from seawall.domain.dataplane.reports import InnerReport, RegionReport, RegionRo
 
 NOW = datetime(2026, 11, 22, 9, 0, tzinfo=UTC)
 LESS = "region 7 has flushed less than when it was looked at"
+NEW = "region 7 has a leader on datanode 2 that is new"
 SILENT = "region 7 is not reported by its leader any more"
 
 
@@ -31,14 +33,37 @@ def report(data: int | None, metadata: int | None = None, *, region: int = 7, da
         (Flushed(1, 40, 50), [report(40, 50)], None),
         (Flushed(1, 40, 50), [report(40, 49)], LESS),
         (Flushed(1, 40, 50), [report(40)], LESS),
-        (Flushed(1, 40), [report(40), report(3, datanode=2)], None),
-        (Flushed(1, 40), [report(3, datanode=2)], SILENT),
+        (Flushed(1, 40, claimants=frozenset({1, 2})), [report(40), report(3, datanode=2)], None),
+        (Flushed(1, 40, claimants=frozenset({1, 2})), [report(3, datanode=2)], SILENT),
+        (Flushed(1, 40), [report(40), report(3, datanode=2)], NEW),
+        (Flushed(1, 40), [report(3, datanode=2)], NEW),
         (Flushed(1, 40), [report(40, region=8)], SILENT),
         (Flushed(1, 40), [], SILENT),
     ],
 )
 def test_no_region_may_have_flushed_less(before: Flushed, reports: Sequence[RegionReport], why: str | None) -> None:
     assert why_less_flushed({7: before}, reports) == why
+
+
+def follower(datanode: int) -> RegionReport:
+    return replace(report(3, datanode=datanode), role=RegionRole.FOLLOWER)
+
+
+@pytest.mark.parametrize(
+    ("followers", "why"),
+    [
+        (None, None),
+        (frozenset({2}), None),
+        (frozenset(), "region 7 has a follower on datanode 2 that is new"),
+        (frozenset({3}), "region 7 has a follower on datanode 2 that is new"),
+    ],
+)
+def test_no_follower_may_be_new_where_they_count(followers: frozenset[int] | None, why: str | None) -> None:
+    assert why_less_flushed({7: Flushed(1, 40, followers=followers)}, [report(40), follower(2)]) == why
+
+
+def test_a_leader_without_a_lease_is_no_follower() -> None:
+    assert why_less_flushed({7: Flushed(1, 3, followers=frozenset())}, [follower(1)]) is None
 
 
 def test_who_was_not_decided_by_does_not_matter() -> None:

@@ -13,19 +13,19 @@ from seawall.domain.cluster.gate import gate_conditions
 from seawall.domain.cluster.observed import Observed
 from seawall.domain.cluster.settings import settings_conditions
 from seawall.domain.conditions import ConditionBuilder
+from seawall.domain.datanodes.gather import find_older_owner
 from seawall.domain.dataplane.connection import NoDataPlane, NotReached
+from seawall.domain.dataplane.declared import Database, DatanodeSet
 from seawall.domain.dataplane.greptimedb_cluster import (
     Absence,
-    Database,
-    DatanodeSet,
     GreptimeDBCluster,
     Storage,
     found_database,
     wal_section,
 )
 from seawall.domain.dataplane.pasted import not_pasted
-from seawall.domain.rollout.gather import find_older_owner
 from seawall.domain.walconfig.render import render_wal_config
+from seawall.observe.declared_database import beside
 from tests.domain.builders import NOW, make_cluster, make_spec
 
 WAL = '[wal]\nprovider = "kafka"\nbroker_endpoints = ["kafka:9092"]\n'
@@ -39,7 +39,7 @@ PLANE = {
 def make_db(**changes: Any) -> GreptimeDBCluster:
     """One whose topics are `wal_0` and `wal_1`, with all that is rendered for them."""
     spec = make_spec(dataPlane=PLANE)
-    rendered = render_wal_config(spec, "1.1")
+    rendered = render_wal_config(Key("default", "db"), spec, "1.1")
     found = GreptimeDBCluster(
         Key("default", "db"),
         (DatanodeSet("db-datanode", "spec.datanode", 3, 1000, rendered["datanode.toml"]),),
@@ -53,7 +53,7 @@ def make_db(**changes: Any) -> GreptimeDBCluster:
 
 
 def found(db: GreptimeDBCluster | Absence, declared: GreptimeDB = NAMED) -> Database | NoDataPlane:
-    return found_database(declared, "db", db, "wal")
+    return found_database(beside(declared), "db", db, "wal")
 
 
 def refusal(db: GreptimeDBCluster | Absence, declared: GreptimeDB = NAMED) -> tuple[NotReached, str]:
@@ -157,7 +157,7 @@ def test_what_its_operator_adds_counts_where_the_text_says_nothing() -> None:
 
 
 def test_what_was_pasted_is_as_rendered() -> None:
-    rendered = render_wal_config(make_spec(dataPlane=PLANE), "1.1")
+    rendered = render_wal_config(Key("default", "db"), make_spec(dataPlane=PLANE), "1.1")
     assert not_pasted(make_db(), rendered) == ()
     by_spec = make_db(
         brokers=("kafka:9092",),
@@ -169,7 +169,7 @@ def test_what_was_pasted_is_as_rendered() -> None:
 def test_what_was_not_pasted_is_named_with_its_place_and_both_values() -> None:
     db, spec = make_db(), make_spec(dataPlane=PLANE)
     config = db.meta_config.replace("auto_prune_logical_delete = true", "").replace("num_topics = 2", "num_topics = 64")
-    lacking = not_pasted(replace(db, meta_config=config), render_wal_config(spec, "1.1"))
+    lacking = not_pasted(replace(db, meta_config=config), render_wal_config(Key("default", "db"), spec, "1.1"))
     assert [f"{where} {each}" for where, each in lacking] == [
         "spec.meta.config num_topics is 64 and 2 is declared",
         "spec.meta.config auto_prune_logical_delete is not set and true is declared",
@@ -178,7 +178,7 @@ def test_what_was_not_pasted_is_named_with_its_place_and_both_values() -> None:
 
 def conditions(db: GreptimeDBCluster | Absence | str | None) -> dict[str, tuple[str, str, str]]:
     cluster = make_cluster(make_spec(dataPlane=PLANE))
-    observed, build = Observed(NOW, greptimedb_cluster=db), ConditionBuilder((), 1, NOW)
+    observed, build = Observed(NOW, named_cluster=db), ConditionBuilder((), 1, NOW)
     made = (*settings_conditions(cluster, observed, build), *gate_conditions(cluster, observed, build))
     return {each.type: (each.status, each.reason, each.message) for each in made}
 

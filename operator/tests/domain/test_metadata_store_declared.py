@@ -19,8 +19,8 @@ from seawall.domain.dataplane.connection import (
     PostgresConnection,
     User,
 )
-from seawall.domain.dataplane.greptimedb_cluster import declared_database
 from seawall.observe.connections import resolve_data_plane
+from seawall.observe.declared_database import declared_database
 
 SECRETS = {
     "user": {"username": b"wal", "password": b"secret"},

@@ -217,7 +217,7 @@ def test_an_edited_config_map_is_replaced_at_the_version_that_was_read() -> None
     edited = ConfigMap(Key("default", "wal"), {"metasrv.toml": "edited"}, "uid-1", "7")
     observed = observe(spec, make_kafka(*POOL), config_map=edited)
     step = next_step(settled(make_cluster(spec, PINNED), observed), observed)
-    assert step == Act((WriteConfigMap(replace(edited, data=render_wal_config(spec))),))
+    assert step == Act((WriteConfigMap(replace(edited, data=render_wal_config(Key("default", "db"), spec))),))
 
 
 def test_the_finalizer_stands_before_topics_are_made_and_only_with_delete() -> None:

@@ -5,7 +5,8 @@ from datetime import timedelta
 from typing import Any
 
 from seawall.api.meta import InvalidSpec, Key
-from seawall.api.v1alpha1.cluster import BrokersStatus, KafkaStatus, WALCluster, WALClusterStatus
+from seawall.api.v1alpha1.cluster import WALCluster, WALClusterStatus
+from seawall.api.v1alpha1.kafka_brokers import BrokersStatus, KafkaStatus
 from seawall.domain.cluster.ownership import find_conflicting_owner
 from tests.domain.builders import NOW, PINNED, make_cluster, make_kafka, make_spec
 

@@ -15,6 +15,7 @@ from seawall.domain.topics.pool import (
     desired_configs,
     observe_pool,
     plan_topics,
+    wal_topics,
 )
 from tests.domain.builders import good_configs, make_kafka, make_topic
 
@@ -168,3 +169,22 @@ def test_a_value_that_kafka_keeps_in_its_own_form_is_no_drift() -> None:
     configs = {**good_configs(spec), "preallocate": "true", "flush.messages": "7"}
     pool = observe_pool(spec, make_kafka(make_topic("wal_0")), {"wal_0": configs})
     assert pool.states == {"wal_0": TopicState.READY}
+
+
+PARTS = st.sampled_from(["wal", "wal_1", "w", "", "_", "7", "01", "٣", "x"])
+
+
+@given(st.sets(st.lists(PARTS, min_size=1, max_size=3).map("_".join)), st.sampled_from(["wal", "wal_1", "w"]))
+def test_the_topics_of_a_pool_are_found_without_a_search_among_those_of_all_others(
+    names: set[str], prefix: str
+) -> None:
+    spec, view = TopicsSpec(prefix=prefix), make_kafka(*(make_topic(name) for name in sorted(names)))
+    searched = sorted((index, name) for name in names if (index := spec.index_of(name)) is not None)
+    assert wal_topics(spec, view) == [name for _, name in searched]
+    assert wal_topics(spec, view) == wal_topics(spec, view)
+
+
+def test_the_brokers_that_a_view_knows_stay_the_same() -> None:
+    view = make_kafka(make_topic("wal_0", replicas=(1, 9)))
+    assert view.known_brokers() == view.known_brokers() >= {1, 9}
+    assert view == make_kafka(make_topic("wal_0", replicas=(1, 9))), "what was found out is no part of it"

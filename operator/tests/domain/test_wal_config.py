@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from seawall.api.meta import Key
 from seawall.api.v1alpha1.cluster import WALClusterSpec
 from seawall.domain.walconfig.render import readable_size, render_wal_config
 from tests.domain.builders import make_spec
@@ -37,7 +38,7 @@ def wal_spec(external: dict[str, Any] | None = None, **wal_config: Any) -> WALCl
 @pytest.mark.parametrize("file", KEYS)
 @pytest.mark.parametrize("external", [{}, SECURE], ids=["plain", "secure"])
 def test_every_key_is_one_that_the_role_reads(file: str, external: dict[str, Any]) -> None:
-    document = tomllib.loads(render_wal_config(wal_spec(external))[file])
+    document = tomllib.loads(render_wal_config(Key("default", "db"), wal_spec(external))[file])
     assert set(document) == {"wal"}
     assert {key: type(value) for key, value in document["wal"].items()}.items() <= KEYS[file].items()
     wanted = set(KEYS[file]) - ({"sasl", "tls"} if not external else set())
@@ -66,7 +67,9 @@ def test_who_prunes_is_as_declared_and_a_version_that_knows_no_logical_prune_has
         "frontend": "http://frontend:4000",
         "metadataStore": {"etcd": {"endpoints": ["http://etcd:2379"]}},
     }
-    files = render_wal_config(make_spec(dataPlane={"walConfig": {"configMapName": "wal"}, "greptimedb": database}))
+    files = render_wal_config(
+        Key("default", "db"), make_spec(dataPlane={"walConfig": {"configMapName": "wal"}, "greptimedb": database})
+    )
     found = {file: tomllib.loads(text)["wal"] for file, text in files.items()}
     assert {key: value for key, value in found["metasrv.toml"].items() if key.startswith("auto_prune")} == expected
     others = found["datanode.toml"].keys() | found["standalone.toml"].keys()
@@ -74,7 +77,7 @@ def test_who_prunes_is_as_declared_and_a_version_that_knows_no_logical_prune_has
 
 
 def test_the_values_are_those_of_the_spec() -> None:
-    files = render_wal_config(wal_spec(SECURE, maxBatchBytes="512Ki"))
+    files = render_wal_config(Key("default", "db"), wal_spec(SECURE, maxBatchBytes="512Ki"))
     wal = tomllib.loads(files["standalone.toml"])["wal"]
     assert wal == {
         "provider": "kafka",
@@ -95,7 +98,9 @@ def test_the_values_are_those_of_the_spec() -> None:
 
 
 def test_a_user_whose_name_is_in_the_spec_is_named_by_the_comment_too() -> None:
-    text = render_wal_config(wal_spec({**SECURE, "sasl": {**SECURE["sasl"], "username": "seawall"}}))["datanode.toml"]
+    text = render_wal_config(
+        Key("default", "db"), wal_spec({**SECURE, "sasl": {**SECURE["sasl"], "username": "seawall"}})
+    )["datanode.toml"]
     assert "# Set GREPTIMEDB_DATANODE__WAL__SASL__USERNAME to seawall.\n" in text
 
 
@@ -145,7 +150,7 @@ client_key_path = "/etc/greptimedb/wal-tls/tls.key"
 )
 def test_what_datanodes_get_is_the_same_text_in_every_release(external: dict[str, Any], text: str) -> None:
     """Another one, if only in a comment, restarts all datanodes of everybody who upgrades: its hash is of the text."""
-    assert render_wal_config(wal_spec(external))["datanode.toml"] == text
+    assert render_wal_config(Key("default", "db"), wal_spec(external))["datanode.toml"] == text
 
 
 @pytest.mark.parametrize(
@@ -154,7 +159,10 @@ def test_what_datanodes_get_is_the_same_text_in_every_release(external: dict[str
 def test_a_batch_never_exceeds_what_the_topics_accept(message: str, batch: str | None, rendered: str) -> None:
     wal_config = {"configMapName": "wal", **({"maxBatchBytes": batch} if batch else {})}
     spec = make_spec({"maxMessageBytes": message}, dataPlane={"walConfig": wal_config})
-    assert tomllib.loads(render_wal_config(spec)["datanode.toml"])["wal"]["max_batch_bytes"] == rendered
+    assert (
+        tomllib.loads(render_wal_config(Key("default", "db"), spec)["datanode.toml"])["wal"]["max_batch_bytes"]
+        == rendered
+    )
 
 
 @pytest.mark.parametrize(
@@ -168,6 +176,6 @@ def test_no_path_is_mounted_twice() -> None:
     """A pod that mounts two volumes at one path is refused."""
     both = {"caSecretRef": {"name": "wal-tls"}, "clientCertSecretRef": {"name": "wal-tls"}}
     for tls in (both, SECURE["tls"], {"caSecretRef": {"name": "ca"}}):
-        text = render_wal_config(wal_spec({**SECURE, "tls": tls}))["datanode.toml"]
+        text = render_wal_config(Key("default", "db"), wal_spec({**SECURE, "tls": tls}))["datanode.toml"]
         assert text.count("# Mount Secret") == 1
         assert all(ref["name"] in text for ref in tls.values())

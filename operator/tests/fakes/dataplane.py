@@ -6,7 +6,7 @@ They pass the contracts of DataPlane, MaintenanceSwitch and MetadataStore.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from typing import cast
@@ -14,11 +14,14 @@ from typing import cast
 from seawall.api.meta import Key
 from seawall.domain.dataplane.connection import (
     ClientTLS,
-    DataPlaneConnection,
+    DatabaseConnection,
     EtcdConnection,
+    HTTPConnection,
     NotReached,
     PartRefused,
     PartUnavailable,
+    User,
+    url_of_contract,
 )
 from seawall.domain.dataplane.flush import FlushFailure
 from seawall.domain.dataplane.identity import Node, NodeRole
@@ -71,12 +74,22 @@ class FakeDataPlane:
         domain: what follows the name of a host.
         newest_ids: by topic the greatest entry id that datanodes know of.
         idle: by region the last entry of its topic when it was seen idle.
+        followers: by region and datanode, how far a follower needs nothing of the log.
+        former: by region and datanode, what a former leader had flushed, who goes on to say that it leads.
+        unopened: regions that their datanode has not opened yet: it does not report them.
+        silent_followers: nobody reports what followers have.
+        answer_used: of the longest answer that is read, how much its reports take.
     """
 
     datanodes: int = 3
     regions: dict[int, FakeRegion] = field(default_factory=dict)
     newest_ids: dict[str, int] = field(default_factory=dict)
     idle: dict[int, int] = field(default_factory=dict)
+    followers: dict[tuple[int, int], int] = field(default_factory=dict)
+    former: dict[tuple[int, int], int] = field(default_factory=dict)
+    unopened: set[int] = field(default_factory=set)
+    silent_followers: bool = False
+    answer_used: float = 0.01
     is_silent: bool = False
     maintenance: bool = False
     stopped: set[int] = field(default_factory=set)
@@ -99,8 +112,11 @@ class FakeDataPlane:
         for node in range(self.datanodes):
             if node not in self.stopped:
                 epoch = self.epochs.get(node, 1)
-                regions, newest = self._reported(node, now), dict(self.newest_ids)
-                self._last[node] = DatanodeReport(node, self.address(node), epoch, now, regions, newest)
+                regions = (*self._reported(node, now), *self._beside(node, now))
+                newest = dict(self.newest_ids)
+                self._last[node] = DatanodeReport(
+                    node, self.address(node), epoch, now, regions, newest, self.answer_used
+                )
         return tuple(self._last[node] for node in sorted(self._last))
 
     def nodes(self) -> Sequence[Node]:
@@ -150,7 +166,7 @@ class FakeDataPlane:
         region = self.regions.get(region_id)
         if region is None:
             return FlushFailure(f"4005: no region {region_id}", final=True)
-        if region_id in self.busy or region.datanode in self.stopped:
+        if region_id in self.busy | self.unopened or region.datanode in self.stopped:
             return FlushFailure(f"1003: region {region_id} is busy", final=False)
         if region.memtable_bytes:
             region.flushed, region.memtable_bytes = region.last, 0
@@ -169,16 +185,32 @@ class FakeDataPlane:
                 data=InnerReport(region.flushed, self.idle.get(region_id)),
             )
             for region_id, region in self.regions.items()
-            if region.datanode == node
+            if region.datanode == node and region_id not in self.unopened
         )
+
+    def _beside(self, node: int, now: datetime) -> Iterator[RegionReport]:
+        """What it says of regions that it does not lead."""
+        epoch = self.epochs.get(node, 1)
+        followers = {} if self.silent_followers else self.followers
+        for role, found in ((RegionRole.FOLLOWER, followers), (RegionRole.LEADER, self.former)):
+            for (region_id, datanode), flushed in found.items():
+                if datanode == node:
+                    yield RegionReport(region_id, node, epoch, role, now, "mito", 0, InnerReport(flushed, None))
 
     def _answer(self, why: NotReached) -> None:
         if self.is_silent:
             raise PartUnavailable(why, "it does not answer")
 
 
-def etcd_of(connection: DataPlaneConnection) -> str:
-    """The first endpoint of its etcd."""
+def metasrv_of(connection: DatabaseConnection) -> str:
+    """The URL of its metasrv, or where any other database is."""
+    return connection.url if isinstance(connection, HTTPConnection) else connection.metasrv
+
+
+def etcd_of(connection: DatabaseConnection) -> str:
+    """The first endpoint of its etcd; any other database is its own store."""
+    if isinstance(connection, HTTPConnection):
+        return connection.url
     assert isinstance(connection.store, EtcdConnection)
     return connection.store.endpoints[0]
 
@@ -298,6 +330,20 @@ class FakeMetadataStore:
             datanodes={**self._now.datanodes, leader: f"datanode-{leader}{self.domain}:4001"},
         )
 
+    def put_route(self, region_id: int, leader: int | None, state: LeaderState = LeaderState.NORMAL) -> None:
+        """Another one leads a region, or nobody; all else stays. Who leads follows no more."""
+        route = self._now.routes[region_id]
+        followers = tuple(each for each in route.followers if each != leader)
+        changed = Route(leader, state, self._next(), followers)
+        self._now = replace(self._now, routes={**self._now.routes, region_id: changed})
+
+    def put_followers(self, region_id: int, *datanodes: int) -> None:
+        """Writes who follows a region, if it is there."""
+        at, routes = self._next(), self._now.routes
+        if region_id in routes:
+            route = replace(routes[region_id], followers=datanodes, mod_revision=at)
+            self._now = replace(self._now, routes={**routes, region_id: route})
+
     def put_many(self, regions: Mapping[str, tuple[int, int]], pruned_entry_id: int) -> None:
         """Writes many topics with this marker, and of each the keys of one region: its id and its leader."""
         at = self._next()
@@ -357,11 +403,17 @@ class FakeDataPlanes:
     parts: DataPlaneParts
     elsewhere: Mapping[str, DataPlaneParts] = field(default_factory=dict)
 
-    def connect(self, key: Key, connection: DataPlaneConnection) -> DataPlaneParts:  # noqa: ARG002 - the port has it
+    def connect(self, key: Key, connection: DatabaseConnection) -> DataPlaneParts:  # noqa: ARG002 - the port has it
         """The database at this address."""
-        return self._at(connection.metasrv)
+        return self._at(metasrv_of(connection))
 
-    def maintenance_of(self, key: Key, metasrv: str, tls: ClientTLS) -> MaintenanceSwitch:  # noqa: ARG002 - the port
+    def maintenance_of(
+        self,
+        key: Key,  # noqa: ARG002 - the port
+        metasrv: str,
+        tls: ClientTLS,  # noqa: ARG002
+        user: User | None = None,  # noqa: ARG002
+    ) -> MaintenanceSwitch:
         """Of the database at this address."""
         return cast("FakeDataPlane", self._at(metasrv).data_plane)
 
@@ -369,4 +421,5 @@ class FakeDataPlanes:
         """There is nothing to forget."""
 
     def _at(self, metasrv: str) -> DataPlaneParts:
-        return self.elsewhere.get(metasrv.rstrip("/"), self.parts)
+        address = url_of_contract(metasrv) or metasrv
+        return self.elsewhere.get(address.rstrip("/"), self.parts)

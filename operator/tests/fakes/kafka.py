@@ -32,6 +32,7 @@ from tests.fakes.kafka_log import FakeLog
 from tests.fakes.kafka_logs import FakeKafkaLogs
 from tests.fakes.kafka_moves import FakeMoves
 from tests.fakes.kafka_reassigner import FakeReassigner, invalid_replicas
+from tests.fakes.kafka_users import FakeKafkaUsers
 
 Refusal = Callable[[str, str, str], str | None]
 """Topic, config and value to the sentence by which Kafka (a CreateTopicPolicy, say) refuses them, or None."""
@@ -87,6 +88,7 @@ class FakeKafka:
         late_leaders: how many views, after that, show a new topic without a leader.
         late_configs: how many describe calls show a topic's configs as they were before a change.
         lost_answers: how many of the next writes happen although they seem unanswered.
+        users: its users, and their rights.
         moves: what a `PartitionReassigner` sees and changes beyond that.
         producer_ids: how many were taken.
         broker_configs: of all brokers.
@@ -112,6 +114,7 @@ class FakeKafka:
         self.refuses_brokers = ""
         self.requests: dict[str, int] = {}
         self.moves = FakeMoves()
+        self.users = FakeKafkaUsers()
         self._placement = itertools.count()
 
     def add_topic(
@@ -229,6 +232,13 @@ class FakeKafka:
         if topic.views_until_led > 0:
             return isr, None
         return isr, leader if leader in isr else isr[0]
+
+    def eligible(self, topic: FakeTopic, partition: int) -> frozenset[int]:
+        """The replicas that may lead although they are not in sync: they went when too few were left."""
+        isr, _ = self.led(topic, partition)
+        if len(isr) >= int(topic.configs.get("min.insync.replicas", "1")):
+            return frozenset()
+        return frozenset(topic.replicas_of(partition)) - frozenset(isr)
 
     def _creation_error(self, topic: NewTopic) -> KafkaError | None:
         if topic.name in self.topics:
@@ -348,6 +358,10 @@ class FakeKafkaClusters:
     def reassigner(self, key: Key, connection: KafkaConnection) -> FakeReassigner:
         """The partitions of the same cluster."""
         return FakeReassigner(self.connect(key, connection))
+
+    def users(self, key: Key, connection: KafkaConnection) -> FakeKafkaUsers:
+        """The users of the same cluster."""
+        return self.connect(key, connection).users
 
     def forget(self, key: Key) -> None:
         """Closes the connection of an object that is gone."""

@@ -11,6 +11,7 @@ from confluent_kafka import KafkaError
 from seawall.adapters.kafka.errors import NOT_SUPPORTED
 from seawall.adapters.kafka.logs import check_id
 from seawall.adapters.kafka.topic_answers import failure_of, refused_names, unanswered
+from seawall.domain.datanodes.scans import describe_unreadable
 from seawall.domain.errors import OutsideUnavailable, Refused
 from seawall.domain.kafka_log import (
     Deleted,
@@ -32,7 +33,6 @@ from seawall.domain.kafka_log import (
     TopicFailure,
     TopicTrouble,
 )
-from seawall.domain.rollout.scans import describe_unreadable
 from tests.fakes.kafka_log import FakeLog
 
 if TYPE_CHECKING:  # they import this module

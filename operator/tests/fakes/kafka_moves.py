@@ -50,6 +50,10 @@ class FakeMoves:
         refuse: the sentence by which Kafka refuses a target, or None.
         voter_lags: records that voters of the quorum lack.
         features: levels that are finalized.
+        controllers: the voters; empty: all brokers.
+        controllers_down: voters that are down, and no brokers.
+        unheard: voters that the leader has not heard of yet.
+        directories: of controllers, by id.
     """
 
     ongoing: dict[PartitionId, FakeMove] = field(default_factory=dict)
@@ -59,6 +63,10 @@ class FakeMoves:
     broker_rates: dict[int, Rates] = field(default_factory=dict)
     refuse: Callable[[PartitionId, Target], str | None] = lambda _partition, _target: None
     voter_lags: dict[int, int] = field(default_factory=dict)
+    controllers: tuple[int, ...] = ()
+    controllers_down: set[int] = field(default_factory=set)
+    unheard: set[int] = field(default_factory=set)
+    directories: dict[int, str] = field(default_factory=dict)
     features: dict[str, int] = field(
         default_factory=lambda: {"metadata.version": 29, "eligible.leader.replicas.version": 1}
     )

@@ -155,20 +155,43 @@ class FakeReassigner:
             online,
         )
 
+    def unregister(self, broker: int) -> None:
+        """Forgets it, whatever is on it, whether or not the answer gets lost."""
+        self._ask("unregister")
+        self.kafka.moves.unregistered.add(broker)
+        self._answer()
+
     def features(self) -> dict[str, int]:
         """The levels that are finalized."""
         self._ask("features")
         return dict(self.kafka.moves.features)
 
+    def eligible_leaders(self) -> Mapping[PartitionId, frozenset[int]]:
+        """Those that went when too few were left in sync."""
+        self._ask("eligible_leaders")
+        return {
+            PartitionId(topic.name, partition): self.kafka.eligible(topic, partition)
+            for topic in self.kafka.topics.values()
+            for partition in range(topic.partitions)
+            if topic.views_until_seen == 0
+        }
+
     def quorum(self) -> Quorum:
-        """All brokers are voters, and the first that is up leads."""
+        """All brokers are voters, unless there are controllers; the first that is up leads."""
         self._ask("quorum")
-        voters = self.kafka.brokers
-        up = [voter for voter in voters if voter not in self.kafka.offline]
+        moves = self.kafka.moves
+        voters = moves.controllers or self.kafka.brokers
+        down = moves.controllers_down if moves.controllers else self.kafka.offline
+        up = [voter for voter in voters if voter not in down and voter not in moves.unheard]
         if len(up) * 2 <= len(voters):
             raise OutsideUnavailable("Kafka's controllers did not answer: they have no majority.")
-        lags = {voter: self.kafka.moves.voter_lags.get(voter, 0) for voter in voters}
-        return Quorum(up[0], tuple(QuorumReplica(voter, lag, 500 * lag) for voter, lag in lags.items()), ())
+        return Quorum(up[0], tuple(self._voter(voter) for voter in voters), ())
+
+    def _voter(self, voter: int) -> QuorumReplica:
+        moves = self.kafka.moves
+        lag = moves.voter_lags.get(voter, 0)
+        behind = None if voter in moves.unheard else 500 * lag
+        return QuorumReplica(voter, lag, behind, moves.directories.get(voter))
 
     def _find(self, name: str) -> FakeTopic | TopicFailure:
         if impossible := refused_names([name]):

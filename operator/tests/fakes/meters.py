@@ -27,6 +27,7 @@ class FakeMeters:
     brokers: dict[Key, BrokersFound | None] = field(default_factory=dict)
     reassignments: dict[Key, tuple[ReassignmentStatus | None, int | None]] = field(default_factory=dict)
     restarts: dict[Key, tuple[Mapping[str, int], RollStage | None]] = field(default_factory=dict)
+    kafka_nodes: dict[Key, tuple[Mapping[str, int], RollStage | None]] = field(default_factory=dict)
     lost_holds: list[Key] = field(default_factory=list)
     runs: list[WALPurgeStatus] = field(default_factory=list)
     verifications: list[WALVerificationStatus] = field(default_factory=list)
@@ -38,6 +39,7 @@ class FakeMeters:
     verification_periods: dict[Key, timedelta | None] = field(default_factory=dict)
     policies: dict[Key, tuple[datetime | None, timedelta | None]] = field(default_factory=dict)
     subscriptions: dict[Key, tuple[WALSubscriptionStatus, int | None]] = field(default_factory=dict)
+    answers: dict[Key, float | None] = field(default_factory=dict)
 
     def measure(self, key: Key, pool: Pool | None) -> None:
         """Keeps the newest."""
@@ -51,8 +53,13 @@ class FakeMeters:
         """Keeps the newest."""
         self.ledgers[key] = numbers
 
+    def measure_answer(self, key: Key, used: float | None) -> None:
+        """Keeps the newest."""
+        self.answers[key] = used
+
     def forget_ledger(self, key: Key) -> None:
         """Forgets."""
+        self.answers.pop(key, None)
         self.ledgers.pop(key, None)
 
     def measure_brokers(self, key: Key, found: BrokersFound | None) -> None:
@@ -78,6 +85,14 @@ class FakeMeters:
     def measure_restart(self, key: Key, datanodes: Mapping[str, int], stage: RollStage | None) -> None:
         """Keeps the newest."""
         self.restarts[key] = datanodes, stage
+
+    def measure_kafka_nodes(self, key: Key, nodes: Mapping[str, int], stage: RollStage | None) -> None:
+        """Keeps the newest."""
+        self.kafka_nodes[key] = nodes, stage
+
+    def forget_kafka_nodes(self, key: Key) -> None:
+        """Forgets."""
+        self.kafka_nodes.pop(key, None)
 
     def forget_restart(self, key: Key) -> None:
         """Forgets."""

@@ -67,15 +67,15 @@ class Mirrored:
         """Acknowledged rows that the database does not have."""
         return self.written[table] - {row[0] for row in self.database.rows(f"SELECT k FROM {table}")}  # noqa: S608 - our own
 
-    def subscribe(self) -> None:
-        """Declares the second Kafka, and copies to it."""
+    def subscribe(self, replicas: int = 1) -> None:
+        """Declares the second Kafka, and copies to it; all but one of the replicas must have a record."""
         kube = self.site.kube
         install_spark_crd(kube)
         kube.create(self.site.core("serviceaccounts"), {"metadata": {"name": "driver"}})
         mirror = {"name": "dr", "kafka": {"bootstrapServers": list(self.target.bootstrap_servers)}}
         spark = {"image": "wal-subscription:1", "serviceAccountName": "driver"}
         kube.merge(self.site.path(), {"spec": {"subscription": {"spark": spark, "targets": [mirror]}}})
-        sink = {"mirror": {"target": "dr", "replicationFactor": 1, "minInSyncReplicas": 1}}
+        sink = {"mirror": {"target": "dr", "replicationFactor": replicas, "minInSyncReplicas": max(1, replicas - 1)}}
         spec = {"clusterRef": {"name": "wal"}, "sink": sink, "lagBudget": {"maxBytes": "1Gi"}}
         body = {"apiVersion": "seawall.dev/v1alpha1", "kind": "WALSubscription", "metadata": {"name": "dr"}}
         kube.create(self.path.removesuffix("/dr"), {**body, "spec": spec})
@@ -102,6 +102,17 @@ class Mirrored:
         assert not running.stops
         forget_connections()
         return sides[1].log_ends(f"wal_{self.database.prefix}")
+
+    def owners(self) -> dict[str, list[Object]]:
+        """By what the operator made for the subscription whose it is; and what keeps it from going with that."""
+        kube, namespace = self.site.kube, self.site.namespace
+        (application,) = SparkOperatorRole(kube, namespace).applications()
+        name = application["metadata"]["name"]
+        hold = kube.request("GET", f"{OBJECTS.format(namespace, 'walholds')}/dr")
+        request = kube.request("GET", self.site.core("configmaps", name))
+        found = {"hold": hold, "request": request, "application": application}
+        assert not any(each["metadata"].get("finalizers") for each in found.values())
+        return {what: each["metadata"]["ownerReferences"] for what, each in found.items()}
 
     def promote(self) -> Object:
         """What became of the copy."""
@@ -151,8 +162,19 @@ def test_a_database_starts_on_its_mirror_and_misses_only_what_is_listed(mirrored
     mirrored.subscribe()
     mirrored.write("a")
     copied = mirrored.copy()
+    subscription = mirrored.site.kube.request("GET", mirrored.path)
+    owner = {
+        "apiVersion": subscription["apiVersion"],
+        "kind": "WALSubscription",
+        "name": "dr",
+        "uid": subscription["metadata"]["uid"],
+    }
+    for what, references in mirrored.owners().items():  # what Kubernetes deletes when that is deleted
+        (reference,) = references
+        assert (reference["controller"], reference.items() >= owner.items()) == (True, True), what
     lost = mirrored.write("b")  # nobody copies any more
     assert "code" not in database.sql(f"ADMIN flush_table('{FLUSHED}')")
+    source_ends = mirrored.site.eyes.log_ends(f"wal_{database.prefix}")
     mirrored.source.kill(0)
     database.kill()
 
@@ -164,14 +186,19 @@ def test_a_database_starts_on_its_mirror_and_misses_only_what_is_listed(mirrored
     database.kill()
 
     promotion = mirrored.promote()
-    ends = {row["name"]: row["end"] for row in promotion["topics"]}
-    assert ends == copied
-    assert not promotion["sourceKnown"], "what else is lost, nobody can say"
+    topics = {row["name"]: row for row in promotion["topics"]}
+    assert {name: row["end"] for name, row in topics.items()} == copied
+    assert not promotion["sourceKnown"], "where the source ended, nobody can say"
+    assert promotion["lostEntries"] == sum(row["knownEnd"] - row["end"] for row in topics.values())
+    for name, row in topics.items():
+        assert row["end"] <= row["knownEnd"] <= source_ends[name] <= row["padTo"]
 
     database.start()
     assert mirrored.missing(FLUSHED) == set()
-    assert mirrored.missing(UNFLUSHED) == lost, f"all that is before {ends[last]} in {last}"
-    mirrored.written[UNFLUSHED] -= lost
+    missing = mirrored.missing(UNFLUSHED)
+    assert len(missing) == source_ends[last] - topics[last]["end"], "a row each, and none before the end of the copy"
+    assert missing == lost
+    mirrored.written[UNFLUSHED] -= missing
     mirrored.write("c")
     for _ in range(2):
         database.datanodes[0].kill()

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import backup
+import fleet
 import ledger
 import purge
 import pytest
@@ -74,6 +75,13 @@ def test_topics(api_server: ApiServer, kafka: KafkaProcesses, tmp_path: Path) ->
         "create_topics until metadata shows every leader",
         "list_topics and describe_configs",
     }
+
+
+@pytest.mark.integration
+def test_fleet(api_server: ApiServer, kafka: KafkaProcesses, etcd: EtcdProcess, tmp_path: Path) -> None:
+    fleet.main(small(tmp_path), Beds(kafka, api_server, etcd))
+    peers = {fleet.PEER, "list_topics and describe_configs, the same once a minute"}
+    assert peers_of(tmp_path, "fleet") == peers
 
 
 @pytest.mark.integration

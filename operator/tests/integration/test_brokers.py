@@ -10,11 +10,12 @@ import pytest
 from seawall.adapters.clock import MonotonicStopwatch, ServerDates, SystemClock
 from seawall.adapters.kafka.clusters import ConfluentKafkaClusters
 from seawall.api.meta import Condition, ConditionType, Key
-from seawall.api.v1alpha1.cluster import BrokersStatus, KafkaStatus, WALCluster, WALClusterStatus
-from seawall.api.v1alpha1.kafka_brokers import BrokerState, BrokerStatus
+from seawall.api.v1alpha1.cluster import WALCluster, WALClusterStatus
+from seawall.api.v1alpha1.kafka_brokers import BrokersStatus, BrokerState, BrokerStatus, KafkaStatus
 from seawall.controllers.brokers import BrokersController
 from seawall.domain.conditions import ConditionBuilder, find_condition
 from seawall.domain.kafka import ConfigChange, KafkaConnection, NewTopic
+from seawall.observe.shared_brokers import BrokersObserver
 from seawall.reconciler import Reconciler
 from seawall_e2e.loopback import KafkaProcesses
 from seawall_e2e.waiting import wait_until
@@ -54,7 +55,7 @@ class World:
 
     def observe(self) -> None:
         controller = BrokersController(
-            self.kube, self.clusters, SystemClock(ServerDates()), MonotonicStopwatch(), FakeMeters()
+            self.kube, self.clusters, SystemClock(ServerDates()), BrokersObserver(MonotonicStopwatch()), FakeMeters()
         )
         process: Reconciler[Any, Any, Any, Any] = Reconciler(controller, may_write=lambda: True)
         process.tick(KEY)

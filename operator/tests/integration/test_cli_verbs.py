@@ -8,14 +8,24 @@ import subprocess
 import sys
 import tarfile
 from collections.abc import Callable, Iterator
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
 import yaml
 
 from seawall.__main__ import main
-from seawall.api.meta import PAUSED_ANNOTATION, READOPT_ANNOTATION
+from seawall.adapters.kube.api import KubeApi
+from seawall.adapters.kube.objects import KubeAdapter
+from seawall.api.meta import PAUSED_ANNOTATION, READOPT_ANNOTATION, Key
+from seawall.api.v1alpha1.cluster import WALClusterSpec
+from seawall.cli.annotation_verbs import VERBS
 from seawall.cli.parser import Exit
+from seawall.domain.kafka_users import Password
+from seawall.domain.managed_kafka.certificates import why_unusable
+from seawall.observe.certificates import read_certificates
+from seawall.observe.connections import read_password
+from tests.integration.test_crds import EXAMPLES
 from tests.support.kube import OBJECTS
 from tests.support.site import Site, condition
 
@@ -35,6 +45,7 @@ def type_(site: Site, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFix
     def type_it(*words: str) -> tuple[int, str, str]:
         monkeypatch.setattr(sys, "argv", ["seawall", *words])
         monkeypatch.setattr("builtins.input", _nobody)
+        capsys.readouterr()  # what the test itself waited for is none of it
         return main(), *capsys.readouterr()
 
     return type_it
@@ -59,12 +70,73 @@ def test_verbs_write_what_the_operator_follows(site: Site, type_: Type) -> None:
     assert site.wait_ready()["status"]["topics"]["ready"] == 3
     assert PAUSED_ANNOTATION not in site.read()["metadata"].get("annotations", {})
 
+    code, text, _ = type_("purge", "run", "wal", *here, "-t", "*_0")
+    made = site.kube.request(
+        "GET", f"{OBJECTS.format(site.namespace, 'walpurges')}/{text.split()[0].partition('/')[2]}"
+    )
+    assert code == Exit.DONE
+    assert (made["spec"]["clusterRef"], made["spec"]["topics"]) == ({"name": "wal"}, ["*_0"])
+
     code, text, _ = type_("readopt", "wal", *here, *LEASE, "--reason", "restored", "--dry-run")
     assert (code, "Dry run: nothing was changed." in text) == (Exit.DONE, True)
     assert READOPT_ANNOTATION not in site.read()["metadata"].get("annotations", {})
     assert type_("readopt", "nobody", *here, "--reason", "x") == (
         Exit.REFUSED, "", f"error: there is no WALCluster {site.namespace}/nobody\n"
     )  # fmt: skip
+
+
+NAMED = {"dead-regions": ("4398046511104",), "purge-unused": ("*_0",), "format-volume": ("2",)}
+"""What a verb wants to be named."""
+
+
+def test_each_verb_writes_its_annotation_and_takes_it_away(site: Site, type_: Type) -> None:
+    site.declare()
+    site.wait_ready()
+    here = ("-n", site.namespace, *LEASE, "--yes")
+
+    def annotations() -> dict[str, str]:
+        return dict(site.read()["metadata"].get("annotations", {}))
+
+    assert type_("pause", "wal", *here)[0] == Exit.DONE, "nothing acts by them meanwhile"
+    before = annotations()
+    for name in VERBS.keys() - {"pause", "resume", "approve", "approve-rollout"}:
+        words = (name, "wal", *NAMED.get(name, ()))
+        code, text, errors = type_(*words, *here, "--reason", "drill")
+        assert (code, errors) == (Exit.DONE, ""), (name, text)
+        added = annotations()
+        assert added.keys() - before.keys() == {VERBS[name].annotation}, name
+        assert "drill" in added[VERBS[name].annotation], name
+        assert type_(name, "wal", *here, "--undo")[0] == Exit.DONE
+        assert annotations() == before, name
+    for name, what in (("approve", "reassignment"), ("approve-rollout", "rollout")):
+        code, _, errors = type_(name, "wal", "abcdef", *here)
+        assert (code, f"no {what} is planned" in errors) == (Exit.REFUSED, True), errors
+    assert annotations() == before
+    assert type_("resume", "wal", *here)[0] == Exit.DONE
+    assert VERBS["pause"].annotation not in annotations()
+
+
+def test_runs_on_spark_are_asked_for_and_told(site: Site, type_: Type) -> None:
+    """Who verifies and backs up for real is in e2e; here is what people type."""
+    site.declare()
+    site.wait_ready()
+    here = ("-n", site.namespace)
+    code, _, errors = type_("verify", "wal", *here)
+    assert (code, "error: " in errors, errors.count("\n")) == (Exit.REFUSED, True, 1), errors
+    code, _, errors = type_("backup", "begin", "point", *here, "--cluster", "wal", "--timeout", "1h")
+    assert (code, errors.count("\n")) == (Exit.REFUSED, 1), errors
+    found = site.kube.request("GET", OBJECTS.format(site.namespace, "walbackups") + "/point")
+    assert found["spec"]["bracket"]["name"] == "point"
+    assert "point" in type_("backup", "list", *here)[1]
+    code, _, errors = type_("backup", "end", "point", *here, "--snapshot", "s1")
+    assert (code, errors.count("\n")) == (Exit.REFUSED, 1), errors
+    body = {"apiVersion": "seawall.dev/v1alpha1", "kind": "WALRestore", "metadata": {"name": "back"}}
+    spec = {"clusterRef": {"name": "wal"}, "source": {"clusterId": "a"}, "target": {"latest": True}}
+    site.kube.create(OBJECTS.format(site.namespace, "walrestores"), {**body, "spec": spec})
+    code, _, errors = type_("restore", "plan", "back", *here)
+    assert (code, errors.count("\n")) == (Exit.REFUSED, 1), errors
+    code, _, errors = type_("restore", "approve", "back", "abcdef", *here)
+    assert (code, "no plan waits for an approval" in errors) == (Exit.REFUSED, True), errors
 
 
 def test_a_hold_from_its_request_to_its_release(site: Site, type_: Type) -> None:
@@ -225,3 +297,61 @@ def test_a_report_is_one_archive_of_what_may_be_read(site: Site, type_: Type, tm
         assert yaml.safe_load(objects)["items"][0]["metadata"]["uid"] == site.read()["metadata"]["uid"]
         assert archive.extractfile("report/events.yaml") is not None
     assert type_(*words)[::2] == (Exit.REFUSED, f"error: {path} cannot be written: File exists\n")
+
+
+def test_the_secrets_of_a_managed_kafka_are_made_by_who_types_and_fit(site: Site, type_: Type) -> None:
+    """Judged by what the operator itself reads of them."""
+    declared = yaml.safe_load((EXAMPLES / "valid/managed-kafka-secured.yaml").read_text())
+    site.kube.create(OBJECTS.format(site.namespace, "walclusters"), declared)
+    here, name = ("-n", site.namespace), declared["metadata"]["name"]
+    kube, key = KubeAdapter(KubeApi(connections=2), [site.namespace]), Key(site.namespace, name)
+    kafka = WALClusterSpec.model_validate(declared["spec"]).kafka.managed
+    assert kafka is not None
+
+    def fits() -> str | None:
+        found = read_certificates(kube, key, kafka)
+        assert found is not None
+        return why_unusable(key, kafka, found, datetime.now(UTC))
+
+    assert fits() == "Secret secured-kafka-tls does not exist"
+    code, text, _ = type_("kafka", "secrets", name, *here)
+    assert code == Exit.DONE
+    assert [line.split(":")[0] for line in text.splitlines()] == [
+        "would make Secret secured-kafka-ca",
+        "would make Secret secured-kafka-tls",
+        "would make Secret secured-kafka-seawall",
+        "would make Secret secured-kafka-greptimedb",
+        "would make Secret secured-kafka-verifier",
+        "nothing was changed",
+    ]
+    assert fits() == "Secret secured-kafka-tls does not exist"
+    assert (
+        "Secret secured-kafka-tls made: certificate of CN=seawall:secured:node"
+        in type_("kafka", "secrets", name, *here, "--apply")[1]
+    )
+    assert fits() is None
+    password = read_password(kube, site.namespace, "secured-kafka-greptimedb")
+    assert isinstance(password, Password)
+
+    text = type_("kafka", "secrets", name, *here, "--apply")[1]
+    assert text.splitlines()[0] == "Secret secured-kafka-tls is there"
+    assert len(text.splitlines()) == 4, "what is there stays"
+    before = kube.get_secret(Key(site.namespace, "secured-kafka-tls"))
+    assert "Secret secured-kafka-tls renewed" in type_("kafka", "secrets", name, *here, "--apply", "--renew")[1]
+    after = kube.get_secret(Key(site.namespace, "secured-kafka-tls"))
+    assert before is not None
+    assert after is not None
+    assert before["tls.crt"] != after["tls.crt"]
+    assert before["ca.crt"] == after["ca.crt"]
+    assert fits() is None
+    assert read_password(kube, site.namespace, "secured-kafka-greptimedb") == password
+
+    path = f"/api/v1/namespaces/{site.namespace}/secrets"
+    site.kube.delete(f"{path}/secured-kafka-ca")
+    site.kube.delete(f"{path}/secured-kafka-seawall")
+    code, _, errors = type_("kafka", "secrets", name, *here, "--apply")
+    assert code == Exit.REFUSED
+    assert "Secret secured-kafka-tls is there, and the Secret of their CA, secured-kafka-ca, is not" in errors
+    site.declare()
+    assert "has no kafka.managed" in type_("kafka", "secrets", "wal", *here)[2]
+    assert type_("kafka", "certificate", "nobody", *here, "--issuer", "ca")[0] == Exit.REFUSED

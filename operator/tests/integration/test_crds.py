@@ -161,7 +161,7 @@ def test_a_run_gets_its_defaults(kube: KubeClient) -> None:
         "clusterRef": {"name": "wal"},
         "topics": ["*"],
         "flush": {"whenBehindEntries": 10_000, "whenBehindBytes": "64Mi", "maxConcurrent": 10, "timeout": "2m"},
-        "safety": {"keepEntries": 0, "staleAfter": "60s", "openGrace": "2m"},
+        "safety": {"keepEntries": 0, "staleAfter": "60s", "openGrace": "2m", "countFollowers": True},
         "dryRun": True,
     }
 

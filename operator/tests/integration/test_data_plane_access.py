@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from seawall.adapters.greptimedb.clients import GreptimeDataPlanes
+from seawall.adapters.data_planes import AllDataPlanes
 from seawall.adapters.greptimedb.interfaces import GreptimeDB, GreptimeMaintenance
 from seawall.api.meta import Key
 from seawall.domain.dataplane.connection import (
@@ -211,7 +211,7 @@ def open_connections(url: str) -> int:
 def test_no_connection_outlives_the_certificate_or_user_that_it_was_made_with(
     guarded: RefDbProcesses, etcd: EtcdProcess
 ) -> None:
-    planes, key = GreptimeDataPlanes(), Key("db", "wal")
+    planes, key = AllDataPlanes(), Key("db", "wal")
     connection = DataPlaneConnection(
         guarded.metasrv_url,
         guarded.frontend_url,

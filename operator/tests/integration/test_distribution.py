@@ -1,21 +1,25 @@
-"""What people install, from the built files and in an empty environment: wheel, zipapp, the manifest for krew."""
+"""What people install, as a release has it, in an empty environment: wheel, zipapp, krew's manifest, charts, CRDs."""
 
 from __future__ import annotations
 
+import json
 import os
 import platform
 import subprocess
 import sys
+import zipfile
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib.metadata import version
 from pathlib import Path
 
 import pytest
 import yaml
 
+from seawall.api.v1alpha1.kinds import KINDS
 from seawall.cli.parser import Exit
-from seawall_e2e.loopback.processes import platform_folder
+from seawall_e2e.loopback.processes import binaries_folder, platform_folder
+from seawall_e2e.releases import Tree
 from tests.support.site import Site
 
 pytestmark = [pytest.mark.integration, pytest.mark.xdist_group("distribution")]
@@ -44,12 +48,15 @@ def run(command: Sequence[str], **more: str) -> None:
 
 
 @pytest.fixture(scope="module")
-def dist(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The built files, for this machine and this Python."""
-    folder = tmp_path_factory.mktemp("dist")
-    python = f"{sys.version_info.major}.{sys.version_info.minor}"
-    run(["operator/dist.sh", str(folder), f"linux-{ARCHITECTURE}"], PYTHONS=python)
-    return folder
+def tree(tmp_path_factory: pytest.TempPathFactory) -> Tree:
+    """What is here, as a release of this version."""
+    return Tree.of_here(tmp_path_factory.mktemp("tree"), version("seawall"))
+
+
+@pytest.fixture(scope="module")
+def dist(tree: Tree, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The built files, for this machine and this Python, without images."""
+    return tree.build(tmp_path_factory.mktemp("dist"), PLATFORMS=f"linux-{ARCHITECTURE}")
 
 
 @pytest.fixture(scope="module")
@@ -112,6 +119,69 @@ def test_it_asks_a_real_api_server(site: Site, commands: Mapping[str, Command], 
     assert found.stdout.endswith("Dry run: nothing was changed.\n"), found.stderr
     found = commands[way]("version", "--operator", "default/seawall", **here)
     assert found.stdout.splitlines()[1] == f"operator  {version('seawall')}"
+
+
+def test_checksums_are_of_all_files_and_find_a_changed_one(dist: Path, tmp_path: Path) -> None:
+    def check(folder: Path) -> int:
+        command = ["sha256sum", "--check", "--strict", "--quiet", "SHA256SUMS"]
+        return subprocess.run(command, cwd=folder, capture_output=True, check=False, timeout=60).returncode  # noqa: S603 - coreutils
+
+    names = {line.split()[1] for line in (dist / "SHA256SUMS").read_text().splitlines()}
+    assert names == {path.name for path in dist.iterdir()} - {"SHA256SUMS"}
+    assert check(dist) == 0
+    for path in dist.iterdir():
+        (tmp_path / path.name).write_bytes(path.read_bytes())
+    (tmp_path / "crds.yaml").write_text("---\n")
+    assert check(tmp_path)
+
+
+def test_the_same_tree_makes_the_same_files(tree: Tree, dist: Path, tmp_path: Path) -> None:
+    again = tree.build(tmp_path / "again", PLATFORMS=f"linux-{ARCHITECTURE}")
+    assert (again / "SHA256SUMS").read_text() == (dist / "SHA256SUMS").read_text()
+
+
+def test_no_file_says_where_it_was_built(tree: Tree, dist: Path) -> None:
+    with zipfile.ZipFile(next(dist.glob("*.pyz"))) as found:
+        content = b"".join(found.read(name) for name in found.namelist() if "/seawall-" in name)
+    assert b"seawall" in content
+    for path in (str(tree.folder), str(ROOT)):
+        assert path.encode() not in content
+
+
+def test_a_tree_of_another_version_is_no_release(tree: Tree, tmp_path: Path) -> None:
+    with pytest.raises(AssertionError, match=r"(?s)operator/pyproject.toml has .*make release-prepare VERSION=99.0.0"):
+        replace(tree, version="99.0.0").build(tmp_path / "none")
+    assert not list((tmp_path / "none").iterdir())
+
+
+def test_sboms_have_all_that_is_pinned(dist: Path) -> None:
+    from cyclonedx.schema import SchemaVersion  # noqa: PLC0415 - as the next
+    from cyclonedx.validation.json import JsonStrictValidator  # noqa: PLC0415 - a second and more, in each process that collects tests
+
+    cli = (dist / f"seawall-{version('seawall')}-cli.cdx.json").read_text()
+    assert JsonStrictValidator(SchemaVersion.V1_6).validate_str(cli) is None, (
+        "and so are the others: `make release-test`"
+    )
+    for lock in ("cli", "operator", "verification", "wire", "subscription"):
+        sbom = json.loads((dist / f"seawall-{version('seawall')}-{lock}.cdx.json").read_text())
+        pinned = {
+            line.split()[0] for line in (ROOT / f"requirements/{lock}.lock").read_text().splitlines() if "==" in line
+        }
+        assert {f"{each['name']}=={each['version']}" for each in sbom["components"]} == pinned
+        assert sbom["metadata"]["component"]["version"] == version("seawall")
+
+
+def test_the_charts_are_those_of_the_tree_and_crds_are_all_in_one_file(dist: Path) -> None:
+    helm = str(binaries_folder() / "helm")
+
+    def rendered(chart: Path) -> str:
+        command = [helm, "template", "seawall", str(chart), "--kube-version", "1.34.4"]
+        return subprocess.run(command, capture_output=True, text=True, check=True, timeout=60).stdout  # noqa: S603 - helm
+
+    for chart in ("seawall", "seawall-crds"):
+        assert rendered(dist / f"{chart}-{version('seawall')}.tgz") == rendered(ROOT / "charts" / chart)
+    crds = list(yaml.safe_load_all((dist / "crds.yaml").read_text()))
+    assert sorted(each["spec"]["names"]["kind"] for each in crds) == sorted(kind.kind for kind in KINDS)
 
 
 def test_krew_itself_takes_the_manifest(dist: Path, tmp_path: Path) -> None:

@@ -12,10 +12,11 @@ from seawall.adapters.kube.objects import KubeAdapter
 from seawall.api.meta import InvalidSpec, Key
 from seawall.api.v1alpha1.cluster import WALCluster
 from seawall.domain.dataplane.connection import NoDataPlane
-from seawall.domain.dataplane.greptimedb_cluster import Database, GreptimeDBCluster
+from seawall.domain.dataplane.declared import Database
+from seawall.domain.dataplane.greptimedb_cluster import GreptimeDBCluster
 from seawall.domain.dataplane.pasted import not_pasted
 from seawall.domain.walconfig.render import render_wal_config
-from seawall.observe.greptimedb_cluster import find_database
+from seawall.observe.declared_database import find_database, read_cluster
 from tests.integration.test_rbac import install_rights
 from tests.support.greptimedb import EXAMPLE, example, install_greptimedb_crds
 from tests.support.site import Site
@@ -36,7 +37,7 @@ def find(site: Site, kube: KubeAdapter) -> tuple[WALCluster, Database | NoDataPl
     cluster = kube.get(WALCluster, Key(site.namespace, "wal"))
     assert cluster is not None
     database = find_database(kube, cluster)
-    assert database is not None
+    assert isinstance(database, Database | NoDataPlane)
     return cluster, database
 
 
@@ -45,13 +46,16 @@ def test_the_example_leads_to_a_database_with_the_configuration_pasted_and_its_r
 ) -> None:
     apply_example(site)
     monkeypatch.setenv("KUBECONFIG", str(site.kube.server.kubeconfig))
-    cluster, database = find(site, KubeAdapter(KubeApi(connections=1), [site.namespace]))
+    kube = KubeAdapter(KubeApi(connections=1), [site.namespace])
+    cluster, database = find(site, kube)
     assert isinstance(database, Database), database
-    assert isinstance(database.cluster, GreptimeDBCluster)
+    assert database.cluster == "db"
+    named = read_cluster(kube, cluster)
+    assert isinstance(named, GreptimeDBCluster)
     assert not isinstance(cluster.spec, InvalidSpec)
-    assert not_pasted(database.cluster, render_wal_config(cluster.spec, database.version)) == ()
-    assert all(each.keeps_all for each in database.cluster.datanodes)
-    assert [each.stateful_set for each in database.cluster.datanodes] == ["db-datanode"]
+    assert not_pasted(named, render_wal_config(Key("default", "db"), cluster.spec, database.version)) == ()
+    assert all(each.keeps_all for each in database.datanodes)
+    assert [each.stateful_set for each in database.datanodes] == ["db-datanode"]
 
 
 @pytest.mark.parametrize("enabled", [True, False])

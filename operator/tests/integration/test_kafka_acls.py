@@ -38,7 +38,7 @@ pytestmark = pytest.mark.integration
 TABLE = Path(__file__).parents[3] / "docs/kafka-acls.md"
 POOL = "greptimedb_wal_topic"
 PRODUCERS = count(80_000)
-PREFIX, TOPIC, NEW = "acl_", "acl_0", "acl_new"
+PREFIX, TOPIC, NEW, MANY = "acl_", "acl_0", "acl_new", "acl_many"
 
 
 def rights_of_table() -> dict[str, Rights]:
@@ -63,6 +63,14 @@ def rights_of_jobs() -> Rights:
     assert "--cluster" not in command
     assert f"--topic {POOL} --resource-pattern-type prefixed" in command
     return frozenset(Right(AclOperation[name.upper()], False) for name in re.findall(r"--operation (\w+)", command))
+
+
+def rights_of_rows(topic: str) -> Rights:
+    """Those that a command for rows gives Seawall's own user on a topic."""
+    commands = re.findall(r"--allow-principal User:seawall ((?:.*\\\n)*.*)", TABLE.read_text())
+    (command,) = [each for each in commands if re.search(rf"--topic {re.escape(topic)}(\s|$)", each)]
+    names = re.findall(r"--operation (\w+)", command)
+    return frozenset(Right(AclOperation[re.sub("(?<!^)(?=[A-Z])", "_", name).upper()], False) for name in names)
 
 
 class User:
@@ -213,6 +221,17 @@ def reassign(user: User) -> str:
     return ""
 
 
+def widen(user: User) -> str:
+    partitions = shown(user.boss).topics[MANY].partitions
+    user.admin.add_partitions({MANY: partitions + 1})
+    return ""
+
+
+def read_newest(user: User) -> str:
+    found = user.logs.read_newest(TOPIC, [0])[0]
+    return found.message if isinstance(found, TopicFailure) else ""
+
+
 NOT_SHOWN = "the topic is not shown"
 CHANGING = "the broker hears of the change between two answers"
 WORK: dict[str, Callable[[User], str]] = {
@@ -235,6 +254,24 @@ WORK: dict[str, Callable[[User], str]] = {
     "moves replicas, elects preferred leaders": reassign,
 }
 """Each does its work once, and returns the sentence by which it was refused, or nothing."""
+FOR_ROWS: dict[str, dict[AclOperation, Callable[[User], str]]] = {
+    "$name": {
+        AclOperation.DESCRIBE: read,
+        AclOperation.DESCRIBE_CONFIGS: look,
+        AclOperation.CREATE: create,
+    },
+    "seawall.db.changes.": {
+        AclOperation.DESCRIBE: read,
+        AclOperation.DESCRIBE_CONFIGS: look,
+        AclOperation.CREATE: create,
+        AclOperation.ALTER: widen,
+        AclOperation.ALTER_CONFIGS: repair,
+        AclOperation.READ: read_newest,
+    },
+}
+"""By the topic of a command what each of its rights is for, where rows are handed on."""
+IMPLIED = {AclOperation.DESCRIBE, AclOperation.DESCRIBE_CONFIGS}
+"""By Read, Alter or AlterConfigs: without them nothing is missing."""
 
 
 @pytest.fixture(scope="module")
@@ -242,20 +279,24 @@ def user() -> Iterator[User]:
     """A broker that knows rights, with one topic."""
     with KafkaProcesses(1, sasl_ssl=True, properties=AUTHORIZER) as kafka:
         found = User(kafka)
-        found.boss.create_topics([NewTopic(TOPIC, 1, {})])
+        found.boss.create_topics([NewTopic(TOPIC, 1, {}), NewTopic(MANY, 1, {})])
         produce(kafka.bootstrap_servers, {TOPIC: 3})
         yield found
 
 
 def refusal(user: User, work: str) -> str:
+    return refusal_of(user, WORK[work])
+
+
+def refusal_of(user: User, does: Callable[[User], str]) -> str:
     try:
-        return WORK[work](user)
+        return does(user)
     except Refused as refused:
         return str(refused)
 
 
-def settled_refusal(user: User, work: str) -> str:
-    return "" if (said := refusal(user, work)) == CHANGING else said
+def settled_refusal(user: User, does: Callable[[User], str]) -> str:
+    return "" if (said := refusal_of(user, does)) == CHANGING else said
 
 
 def is_let(user: User, work: str) -> bool:
@@ -280,7 +321,7 @@ def test_without_the_rights_of_its_row_the_work_is_refused(user: User, work: str
     }
     for right in needed:
         user.give(rights[work] - {right})
-        said = wait_until(partial(settled_refusal, user, work), f"a user without {right} is refused")
+        said = wait_until(partial(settled_refusal, user, WORK[work]), f"a user without {right} is refused")
         assert said == NOT_SHOWN or "authorization failed" in said.lower(), said
 
 
@@ -290,3 +331,16 @@ def test_the_user_of_verifications_reads_the_log_and_may_change_nothing(user: Us
         wait_until(partial(is_let, user, work), f"the user {work}", explain=partial(refusal, user, work))
     for work in ("deletes records", "deletes the pool", "repairs configs", "creates topics", "throttles reassignments"):
         assert "authorization failed" in refusal(user, work).lower(), work
+
+
+@pytest.mark.parametrize("topic", FOR_ROWS)
+def test_the_rights_for_rows_are_enough_and_without_any_of_them_its_work_is_refused(user: User, topic: str) -> None:
+    rights, works = rights_of_rows(topic), FOR_ROWS[topic]
+    assert {right.operation for right in rights} == works.keys()
+    user.give(rights)
+    for operation, does in works.items():
+        wait_until(lambda does=does: not refusal_of(user, does), f"{operation} is enough")  # type: ignore[misc]
+    for operation in works.keys() - (IMPLIED if AclOperation.READ in works else set()):
+        user.give(rights - {Right(operation)})
+        said = wait_until(partial(settled_refusal, user, works[operation]), f"a user without {operation} is refused")
+        assert said == NOT_SHOWN or "authorization failed" in said.lower(), said

@@ -9,20 +9,28 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import AbstractContextManager, contextmanager
-from dataclasses import dataclass
+from contextlib import AbstractContextManager, ExitStack, contextmanager
+from dataclasses import dataclass, replace
+from typing import Any
 
 import pytest
 
+from refdb.meta import keys
+from refdb.meta.etcd import Etcd
+from refdb.meta.values import Peer, TableRoute
+from seawall.domain.ledger.shards import NAME_PREFIX
 from seawall_e2e.loopback import KafkaProcesses, OperatorProcess
 from seawall_e2e.loopback.etcd import EtcdProcess
 from seawall_e2e.loopback.refdb import RefDbProcesses
 from seawall_e2e.loopback.refdb_access import RefDbAccess
 from seawall_e2e.waiting import wait_until
+from tests.contract.test_data_plane_contract import before_refdb
+from tests.support.contract_facade import served, serving
 from tests.support.kube import OBJECTS, KubeClient, Object
 from tests.support.local_verification import verify_on_this_machine
 from tests.support.site import Site, condition, new_site
 from tests.support.spark import SparkOperatorRole, install_spark_crd
+from tests.support.typed import typed
 
 pytestmark = pytest.mark.integration
 
@@ -44,6 +52,8 @@ class Purged:
     database: RefDbProcesses
     rows: int = 0
     runs: int = 0
+    store: Etcd | None = None
+    """Its metadata store, where that is an etcd."""
 
     def write(self) -> None:
         """Writes rows, one a record, as many into each region."""
@@ -63,30 +73,47 @@ class Purged:
     def run(self, **spec: object) -> Object:
         """Makes a run by hand and waits for its end."""
         self.runs += 1
-        name = f"by-hand-{self.runs}"
-        body = {
-            "apiVersion": "seawall.dev/v1alpha1",
-            "kind": "WALPurge",
-            "metadata": {"name": name},
-            "spec": {
-                "clusterRef": {"name": "wal"},
-                "flush": {"whenBehindEntries": 1, "timeout": "20s"},
-                "safety": {"staleAfter": "3s", "openGrace": "13s"},
-                **spec,
-            },
-        }
-        path = OBJECTS.format(self.site.namespace, "walpurges")
-        self.site.kube.create(path, body)
+        return run_by_hand(self.site, f"by-hand-{self.runs}", **spec)
 
-        def over() -> Object | None:
-            found = self.site.kube.request("GET", f"{path}/{name}")
-            return found if found.get("status", {}).get("stage") in {"Completed", "Failed"} else None
 
-        def explain() -> str:
-            status = json.dumps(self.site.kube.request("GET", f"{path}/{name}").get("status"), indent=1)
-            return f"{status}\n{self.site.operators[0].log()[-4000:]}"
+def run_by_hand(site: Site, name: str, **spec: object) -> Object:
+    """Makes a run and waits for its end."""
+    start_run(site, name, **spec)
+    return wait_for_run(site, name, *OVER)
 
-        return wait_until(over, f"run {name} is over", within=RUN_SECONDS, explain=explain)
+
+def start_run(site: Site, name: str, **spec: object) -> None:
+    """Makes a run."""
+    body = {
+        "apiVersion": "seawall.dev/v1alpha1",
+        "kind": "WALPurge",
+        "metadata": {"name": name},
+        "spec": {
+            "clusterRef": {"name": "wal"},
+            "flush": {"whenBehindEntries": 1, "timeout": "20s"},
+            "safety": {"staleAfter": "3s", "openGrace": "13s"},
+            **spec,
+        },
+    }
+    site.kube.create(OBJECTS.format(site.namespace, "walpurges"), body)
+
+
+OVER = ("Completed", "Failed")
+
+
+def wait_for_run(site: Site, name: str, *stages: str) -> Object:
+    """Waits until a run is in one of these stages."""
+    path = f"{OBJECTS.format(site.namespace, 'walpurges')}/{name}"
+
+    def is_there() -> Object | None:
+        found = site.kube.request("GET", path)
+        return found if found.get("status", {}).get("stage") in stages else None
+
+    def explain() -> str:
+        status = json.dumps(site.kube.request("GET", path).get("status"), indent=1)
+        return f"{status}\n{site.operators[0].log()[-4000:]}"
+
+    return wait_until(is_there, f"run {name} is {' or '.join(stages)}", within=RUN_SECONDS, explain=explain)
 
 
 @pytest.fixture
@@ -96,24 +123,31 @@ def purged_cluster(
     """Makes databases on two datanodes, with a table of two regions and a WALCluster: Seawall moves the markers."""
 
     @contextmanager
-    def make(access: RefDbAccess | None = None) -> Iterator[Purged]:
-        with RefDbProcesses(kafka.bootstrap_servers, etcd, datanodes=2, access=access) as database:
+    def make(
+        access: RefDbAccess | None = None, *, by_contract: bool = False, flags: tuple[str, ...] = (), datanodes: int = 2
+    ) -> Iterator[Purged]:
+        with ExitStack() as stack:
+            made = RefDbProcesses(kafka.bootstrap_servers, etcd, datanodes=datanodes, access=access, flags=flags)
+            database = stack.enter_context(made)
+            url = stack.enter_context(serving(served(before_refdb(database)))) if by_contract else None
             site = new_site(kube, kafka, operator)
             try:
-                make_pool_and_table(site, database)
-                yield Purged(site, database)
+                make_pool_and_table(site, database, url)
+                yield Purged(site, database, store=Etcd(etcd.url, f"{database.prefix}/"))
             finally:
                 site.clear()
 
     return make
 
 
-def make_pool_and_table(site: Site, database: RefDbProcesses) -> None:
-    """Declares the WALCluster, and makes a table of two regions."""
+def make_pool_and_table(site: Site, database: RefDbProcesses, contract: str | None = None) -> None:
+    """Declares the WALCluster, and makes a table of two regions; `contract`: the URL of a facade."""
     for name, values in {} if database.access is None else database.access.secrets().items():
         site.make_secret(name, **values)
-    greptimedb = database.declared(autoPrune="Disabled")
-    site.declare(topics={"prefix": f"wal_{database.prefix}", "replicationFactor": 1}, greptimedb=greptimedb)
+    database_of = (
+        {"greptimedb": database.declared(autoPrune="Disabled")} if contract is None else {"http": {"url": contract}}
+    )
+    site.declare(topics={"prefix": f"wal_{database.prefix}", "replicationFactor": 1}, **database_of)
     site.wait_ready()
     answer = database.sql(
         "CREATE TABLE t (ts TIMESTAMP TIME INDEX, k STRING, PRIMARY KEY(k)) PARTITION BY RANGE COLUMNS (k)"
@@ -196,43 +230,87 @@ def stop_by_hold(purged: Purged) -> None:
     assert purged.missing() == set()
 
 
-def wait_for_a_verification(purged: Purged) -> None:
-    """Only what lies before the start of a verification goes; the test plays the Spark Operator and its job."""
-    purged.write()
-    kube, namespace = purged.site.kube, purged.site.namespace
-    install_spark_crd(kube)
-    kube.create(purged.site.core("serviceaccounts"), {"metadata": {"name": "driver"}})
-    required = {"safety": {"staleAfter": "3s", "openGrace": "13s", "requireVerification": {"level": "Coverage"}}}
-    paths = {plural: OBJECTS.format(namespace, plural) for plural in ("walverifications", "walholds")}
+def declare_verifications(purged: Purged) -> None:
+    """What Spark would run, if it were there."""
+    install_spark_crd(purged.site.kube)
+    purged.site.kube.create(purged.site.core("serviceaccounts"), {"metadata": {"name": "driver"}})
     declared = {"spark": {"image": "replay-verification:1", "serviceAccountName": "driver"}}
-    kube.merge(purged.site.path(), {"spec": {"verification": declared}})
-    spec = {"clusterRef": {"name": "wal"}}
-    body = {
-        "apiVersion": "seawall.dev/v1alpha1",
-        "kind": "WALVerification",
-        "metadata": {"name": "check"},
-        "spec": spec,
-    }
-    kube.create(paths["walverifications"], body)
+    purged.site.kube.merge(purged.site.path(), {"spec": {"verification": declared}})
+
+
+def verified(purged: Purged) -> Object:
+    """A verification that a person asked for, and followed to its end; the test plays Spark Operator and job."""
+    kube, namespace = purged.site.kube, purged.site.namespace
+    paths = {plural: OBJECTS.format(namespace, plural) for plural in ("walverifications", "walholds")}
     role = SparkOperatorRole(kube, namespace)
 
     def explain() -> str:
         found = [kube.request("GET", path)["items"] for path in paths.values()]
         return f"{json.dumps(found, indent=1)}\n{purged.site.operators[0].log()[-4000:]}"
 
-    wait_until(role.applications, "a SparkApplication is made", within=RUN_SECONDS, explain=explain)
-    (hold_there,) = kube.request("GET", paths["walholds"])["items"]
-    assert condition(hold_there, "Granted")["status"] == "True", "before the job begins"
+    with typed(purged.site, "verify", "wal", "--level", "Coverage", "--wait") as command:
+        (application,) = wait_until(
+            role.applications, "a SparkApplication is made", within=RUN_SECONDS, explain=explain
+        )
+        (hold_there,) = kube.request("GET", paths["walholds"])["items"]
+        assert condition(hold_there, "Granted")["status"] == "True", "before the job begins"
+        role.pass_all(application["metadata"]["name"])
+        wait_until(command.is_over, "the command has seen the end", within=RUN_SECONDS, explain=explain)
+        first, *_, last = command.lines()
+    found: Object
+    (found,) = kube.request("GET", paths["walverifications"])["items"]
+    assert (first, last) == (f"walverification/{found['metadata']['name']} created", "Completed: all topics replay")
+    assert (found["spec"]["level"], found["status"]["stage"]) == ("Coverage", "Completed")
+    assert kube.request("GET", paths["walholds"])["items"] == []
+    return found
+
+
+def begin_to_verify(purged: Purged) -> SparkOperatorRole:
+    """Asks for a verification; its job is made, and may read."""
+    kube, namespace = purged.site.kube, purged.site.namespace
+    declare_verifications(purged)
+    body = {
+        "apiVersion": "seawall.dev/v1alpha1",
+        "kind": "WALVerification",
+        "metadata": {"name": "check"},
+        "spec": {"clusterRef": {"name": "wal"}},
+    }
+    kube.create(OBJECTS.format(namespace, "walverifications"), body)
+    role = SparkOperatorRole(kube, namespace)
+    wait_until(role.applications, "a job is made", within=RUN_SECONDS, explain=lambda: verification_of(purged))
+    return role
+
+
+def end_to_verify(purged: Purged, role: SparkOperatorRole) -> Object:
+    """The job finds nothing wrong; the status of the verification then."""
     role.pass_all("check-1")
+    path = f"{OBJECTS.format(purged.site.namespace, 'walverifications')}/check"
 
     def over() -> Object | None:
-        found = kube.request("GET", f"{paths['walverifications']}/check")
-        return found if found.get("status", {}).get("stage") in {"Completed", "Failed"} else None
+        found = purged.site.kube.request("GET", path)
+        return found if found.get("status", {}).get("stage") in OVER else None
 
-    status = wait_until(over, "the verification is over", within=RUN_SECONDS, explain=explain)["status"]
+    what = "the verification is over"
+    found = wait_until(over, what, within=RUN_SECONDS, explain=lambda: verification_of(purged))
+    status: Object = found["status"]
     assert status["stage"] == "Completed", status
-    assert kube.request("GET", paths["walholds"])["items"] == []
-    starts = {row["name"]: row["verifiedFrom"] for row in status["topics"] if row["verified"]}
+    return status
+
+
+def verification_of(purged: Purged) -> str:
+    """What explains that it does not go on."""
+    paths = (OBJECTS.format(purged.site.namespace, plural) for plural in ("walverifications", "walholds"))
+    found = [purged.site.kube.request("GET", path)["items"] for path in paths]
+    return f"{json.dumps(found, indent=1)}\n{purged.site.operators[0].log()[-4000:]}"
+
+
+def wait_for_a_verification(purged: Purged) -> None:
+    """Only what lies before the start of a verification goes."""
+    purged.write()
+    declare_verifications(purged)
+    verification = verified(purged)
+    required = {"safety": {"staleAfter": "3s", "openGrace": "13s", "requireVerification": {"level": "Coverage"}}}
+    starts = {row["name"]: row["verifiedFrom"] for row in verification["status"]["topics"] if row["verified"]}
     before = purged.log_starts()
     assert starts.keys() == before.keys()
     licensed = {topic: max(starts[topic], before[topic]) for topic in before}
@@ -245,7 +323,8 @@ def wait_for_a_verification(purged: Purged) -> None:
         if now == licensed:
             break
     assert now == licensed, run["status"]
-    kube.delete(f"{paths['walverifications']}/check")
+    where = OBJECTS.format(purged.site.namespace, "walverifications")
+    purged.site.kube.delete(f"{where}/{verification['metadata']['name']}")
     run = purged.run(**required)
     assert set(skipped(run).values()) == {"VerificationMissing"}, run["status"]
     assert purged.missing() == set()
@@ -334,6 +413,94 @@ def lose_a_hold(purged: Purged) -> None:
     assert purged.missing() == set()
 
 
+def count_followers(purged: Purged) -> None:
+    """A follower is shown, and one that says nothing keeps its topic, unless followers do not count."""
+    site, database, store = purged.site, purged.database, purged.store
+    assert store is not None
+    region, leader = min(database.rows("SELECT region_id, peer_id FROM information_schema.region_peers"))
+    assert "code" not in database.sql(f"ADMIN add_region_follower({region}, {1 - leader})")
+
+    def follows(count: int, silent: int | None) -> None:
+        def shown() -> bool:
+            found = site.read()["status"].get("dataPlane", {})
+            return (found.get("followers"), found.get("silentFollowers")) == (count, silent)
+
+        what = f"{count} followers are shown, {silent or 0} of them silent"
+        wait_until(shown, what, within=RUN_SECONDS, explain=lambda: site.explain(site.read()))
+
+    follows(1, None)
+    held = store.get(keys.table_route(region >> 32))
+    route = TableRoute.from_text(held.value)
+    nobody = replace(route.of(region), followers=(*route.of(region).followers, Peer(9, "nobody:4001")))
+    assert store.txn([held], {held.key: route.with_region(nobody).to_text()})
+    follows(2, 1)
+    before = {**skipped(purged.run(dryRun=True))}
+    assert list(before.values()).count("FollowerMissing") == 1, before
+    margins = {"staleAfter": "3s", "openGrace": "13s", "countFollowers": False}
+    assert "FollowerMissing" not in skipped(purged.run(dryRun=True, safety=margins)).values()
+    for datanode in (9, 1 - leader):
+        assert "code" not in database.sql(f"ADMIN remove_region_follower({region}, {datanode})")
+
+
+def lose_the_intents(purged: Purged) -> None:
+    """Somebody deletes the operator's ConfigMaps: no record goes until a person says that all is right."""
+    purged.write()
+    site, before = purged.site, purged.log_starts()
+    gone = [each["metadata"]["name"] for each in site.kube.request("GET", site.core("configmaps"))["items"]]
+    gone = [name for name in gone if name.startswith(NAME_PREFIX)]
+    assert gone
+    for name in gone:
+        site.kube.delete(site.core("configmaps", name))
+    run = purged.run()
+    assert set(skipped(run).values()) == {"IntentsLost"}, run["status"]
+    assert purged.log_starts() == before
+    readopt = ("readopt", "wal", "--yes", "--operator", "default/seawall")
+    with typed(site, *readopt, "--reason", "nobody deletes") as said:
+        said.lines()
+    for _ in range(3):  # evidence begins anew, and a flush may be late
+        purged.write()
+        run = purged.run()
+        if run["status"]["entriesDeleted"] > 0:
+            break
+    assert run["status"]["entriesDeleted"] > 0, run["status"]
+    assert purged.missing() == set()
+    with typed(site, *readopt, "--undo") as said:
+        said.lines()
+
+
+def leaders(purged: Purged) -> list[int]:
+    """Who leads the regions, in order."""
+    peers = purged.database.rows("SELECT region_id, peer_id FROM information_schema.region_peers ORDER BY region_id")
+    return [peer for _, peer in peers]
+
+
+def fail_over(purged: Purged) -> None:
+    """A datanode dies while a run waits for reports, a job reads and a hold stands: its region moves, all goes on."""
+    purged.write()
+    site, database, starts = purged.site, purged.database, purged.log_starts()
+    held, free = sorted(starts)
+    hold(purged, {held: starts[held]})
+    role = begin_to_verify(purged)
+    start_run(site, "meanwhile")
+    wait_for_run(site, "meanwhile", "Verification", "Purge", *OVER)
+    dies = leaders(purged)[0]
+    database.datanodes[dies].kill()
+    wait_until(lambda: dies not in leaders(purged), "its region is led elsewhere", within=RUN_SECONDS)
+    end_to_verify(purged, role)
+    run = wait_for_run(site, "meanwhile", *OVER)
+    assert run["status"]["stage"] == "Completed", run["status"]
+    for _ in range(3):  # as above: the first look after a failover may wait for reports of the new leader
+        purged.write()
+        run = purged.run()
+        if purged.log_starts()[free] > starts[free]:
+            break
+    assert purged.log_starts()[free] > starts[free], run["status"]
+    assert purged.log_starts()[held] == starts[held]
+    kept = site.kube.request("GET", f"{OBJECTS.format(site.namespace, 'walholds')}/spark")
+    assert condition(kept, "Granted")["status"] == "True", kept["status"]
+    restart(purged)
+
+
 def lose_a_topic(purged: Purged) -> None:
     """A topic that is lost is not made again; one that somebody makes again all the same is left alone."""
     site, first = purged.site, f"wal_{purged.database.prefix}_0"
@@ -366,23 +533,26 @@ def delete_what_is_in_use(purged: Purged) -> None:
     assert purged.log_starts().keys() == before.keys()
 
 
-STORIES = (
-    (shrink, stop_by_hold, verify_here),
-    (shrink, restart, begin_by_size, delete_what_is_in_use),
-    (shrink, wait_for_a_verification, lose_a_hold),
-    (shrink, stop_by_annotation, lose_a_topic),
+FAILS_OVER = ("--lease=2", "--dead-after=4", "--enable-region-failover=true")
+STORIES: tuple[tuple[dict[str, Any], tuple[Callable[[Purged], None], ...]], ...] = (
+    ({}, (shrink, stop_by_hold, verify_here)),
+    ({}, (shrink, restart, begin_by_size, delete_what_is_in_use)),
+    ({}, (shrink, lose_the_intents, wait_for_a_verification, lose_a_hold)),
+    ({}, (shrink, stop_by_annotation, count_followers, lose_a_topic)),
+    ({"flags": FAILS_OVER, "datanodes": 3}, (fail_over,)),
+    ({"by_contract": True}, (shrink, restart)),
 )
-"""The longest first."""
+"""The longest first. The last is of mode B by the contract: the database is reached by a facade alone."""
 
 
 def test_a_purge_shrinks_topics_and_loses_no_row_and_whatever_must_stop_it_does(
     purged_cluster: Callable[..., AbstractContextManager[Purged]],
 ) -> None:
-    def tell(story: tuple[Callable[[Purged], None], ...]) -> None:
-        with purged_cluster() as purged:
+    def tell(how: dict[str, Any], story: tuple[Callable[[Purged], None], ...]) -> None:
+        with purged_cluster(**how) as purged:
             for part in story:
                 part(purged)
 
     with ThreadPoolExecutor(len(STORIES)) as pool:
-        for reported in [pool.submit(tell, story) for story in STORIES]:
+        for reported in [pool.submit(tell, *story) for story in STORIES]:
             reported.result()

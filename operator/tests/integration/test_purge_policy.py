@@ -46,7 +46,8 @@ def test_runs_begin_one_after_another(corner: Corner) -> None:
     corner.declare(dryRun=True, safety={"keepEntries": 5})
     first = corner.wait_active()
     assert first["spec"]["dryRun"] is True
-    assert first["spec"]["safety"] == {"keepEntries": 5, "staleAfter": "1m", "openGrace": "2m"}
+    margins = {"keepEntries": 5, "staleAfter": "1m", "openGrace": "2m", "countFollowers": True}
+    assert first["spec"]["safety"] == margins
     (owner,) = first["metadata"]["ownerReferences"]
     policy = corner.policy()
     assert owner == {

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from contextlib import AbstractContextManager
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -17,10 +18,13 @@ from tests.integration.test_purge import RUN_SECONDS, Purged, purged_cluster  # 
 from tests.support.backups import BackupRunner
 from tests.support.kube import OBJECTS, Object
 from tests.support.spark import SparkOperatorRole, install_spark_crd
+from tests.support.typed import typed
 
 pytestmark = pytest.mark.integration
 
 BUCKET = "wal"
+TABLE = "application/json;as=Table;v=v1;g=meta.k8s.io"
+"""What kubectl asks the API server for, to print it."""
 SPEC = {"clusterRef": {"name": "wal"}, "verify": {"level": "Checksums"}}
 SPARK = {"image": "wal-backup:1", "serviceAccountName": "driver"}
 
@@ -42,6 +46,23 @@ def declare(purged: Purged, s3: S3Process) -> None:
     kube.create(OBJECTS.format(site.namespace, "walbackuppolicies"), made("WALBackupPolicy", "daily", spec))
 
 
+def policy(purged: Purged) -> str:
+    """Its path."""
+    return f"{OBJECTS.format(purged.site.namespace, 'walbackuppolicies')}/daily"
+
+
+def printed(purged: Purged) -> dict[str, Any]:
+    """What `kubectl get walbp` prints of it, by column."""
+    table = purged.site.kube.request("GET", policy(purged), accept=TABLE)
+    (row,) = table["rows"]
+    return dict(zip((each["name"] for each in table["columnDefinitions"]), row["cells"], strict=True))
+
+
+def metric(purged: Purged, name: str, of: str, more: str = "") -> float | None:
+    """What the operator tells Prometheus of an object."""
+    return purged.site.operators[0].metric(f'{name}{{name="{of}",namespace="{purged.site.namespace}"{more}}}')
+
+
 def made(kind: str, name: str, spec: dict[str, Any]) -> Object:
     return {"apiVersion": "seawall.dev/v1alpha1", "kind": kind, "metadata": {"name": name}, "spec": spec}
 
@@ -60,6 +81,25 @@ def wait_for_backups(purged: Purged, runner: BackupRunner, count: int) -> list[O
     found = wait_until(over, f"{count} backups are over", within=2 * RUN_SECONDS, explain=explain)
     assert {each["status"]["stage"] for each in found} == {"Completed"}, explain()
     return found
+
+
+def restore_point(purged: Purged, runner: BackupRunner, parent: str) -> Object:
+    """As a person makes one around a snapshot of the database, by the chain of another backup."""
+    words = ("--cluster", "wal", "--continues", parent, "--level", "Checksums", "--timeout", "10m")
+    with typed(purged.site, "backup", "begin", "next", *words) as begun:
+        said = begun.lines()
+    assert said[0] == "walbackup/next created"
+    assert "take the snapshot now" in said[-1], said
+    with typed(purged.site, "backup", "end", "next", "--snapshot", "s1") as ended:
+        _, made_ = wait_for_backups(purged, runner, 2)
+        said = ended.lines()
+    assert said[-2].startswith("Completed: "), said
+    assert said[-1] == "Restore point next belongs to snapshot s1: keep the two together."
+    point = made_["status"]["restorePoint"]
+    assert (point["name"], point["snapshot"], len(point["topics"])) == ("next", "s1", 2)
+    with typed(purged.site, "backup", "list") as listed:
+        assert [line.split()[:5:2] for line in listed.lines()][-1] == ["next", made_["status"]["chain"], "s1"]
+    return made_
 
 
 def ends(backup: Object) -> dict[str, int]:
@@ -86,15 +126,25 @@ def test_a_purge_takes_what_is_backed_up_and_nothing_that_is_not(
         purged.write()
         declare(purged, s3)
         (first,) = wait_for_backups(purged, runner, 1)
+        wait_until(lambda: metric(purged, "seawall_backups_total", "wal", ',outcome="Passed"') == 1, "it is counted")
+        ended = datetime.fromisoformat(first["status"]["completionTime"]).timestamp()
+        assert metric(purged, "seawall_last_backup_timestamp_seconds", "wal") == ended
+        wait_until(lambda: printed(purged)["Lag"] == 0, "nothing is not backed up")
         for _ in range(3):  # a flush that is late, as on a busy machine, leaves its topic to the next run
             purged.write()
             purged.run()
             if purged.log_starts() == ends(first):
                 break
+        row = wait_until(lambda: found if (found := printed(purged))["Lag"] > 0 else None, "the lag rises with writes")
+        assert (row["BackedUp"], row["Verified"], row["Fulls"]) == ("True", "Checksums", 1), row
+        assert row["Last"] not in {"<unknown>", ""}, row
+        wait_until(
+            lambda: metric(purged, "seawall_backup_lag_bytes", "daily") == printed(purged)["Lag"],
+            "it is told",
+            explain=lambda: (metric(purged, "seawall_backup_lag_bytes", "daily"), printed(purged)),
+        )
         assert purged.log_starts() == ends(first), "purged up to the end of the backup, and held from there on"
-        spec = {**SPEC, "parentRef": {"name": first["metadata"]["name"]}}
-        purged.site.kube.create(OBJECTS.format(purged.site.namespace, "walbackups"), made("WALBackup", "next", spec))
-        _, second = wait_for_backups(purged, runner, 2)
+        second = restore_point(purged, runner, first["metadata"]["name"])
         assert {row["name"]: row["start"] for row in second["status"]["topics"]} == ends(first)
         found = check(runner, purged, s3, tmp_path)
         assert (found["outcome"], found["errors"]) == ("Passed", 0), found

@@ -11,8 +11,9 @@ import yaml
 from seawall_e2e.commands import run
 from seawall_e2e.loopback import KafkaProcesses, OperatorProcess
 from seawall_e2e.loopback.processes import binaries_folder
+from seawall_e2e.waiting import wait_until
 from tests.integration.conftest import NewOperator
-from tests.support.kube import CRDS, Object
+from tests.support.kube import CRDS, OBJECTS, Object
 from tests.support.purges import Corner
 from tests.support.site import FINALIZER, Site
 
@@ -25,13 +26,17 @@ RIGHTS = {"ServiceAccount", "Role", "RoleBinding", "ClusterRole", "ClusterRoleBi
 def install_rights(
     site: Site,
     secrets: Sequence[str] = (),
+    *,
     strimzi: Object | None = None,
     greptimedb: Object | None = None,
+    managed_kafka: Object | None = None,
+    readers: Sequence[str] = (),
     **scope: object,
 ) -> str:
     """Applies what the chart has of RBAC; returns the name of the service account."""
     helm = binaries_folder() / "helm"
-    beside = {"strimzi": strimzi or {}, "greptimedbOperator": greptimedb or {}}
+    beside = {"strimzi": strimzi or {}, "greptimedbOperator": greptimedb or {}, "managedKafka": managed_kafka or {}}
+    beside["metrics"] = {"readers": [{"name": each, "namespace": site.namespace} for each in readers]}
     values = json.dumps({"secrets": {"names": list(secrets)}, "scope": scope, **beside})
     release = f"seawall-{site.namespace}"
     rendered = run(helm, "template", release, CHART, "-n", site.namespace, "-f", "-", stdin=values)
@@ -96,11 +101,28 @@ def config_map(site: Site) -> Object:
 
 def test_the_charts_role_is_enough(own_site: Site, sasl_kafka: KafkaProcesses, new_operator: NewOperator) -> None:
     site = own_site.on(sasl_kafka)
-    account = install_rights(site, ["ca", "user"])
-    operator = start_as(site, account, new_operator)
+    account = install_rights(site, ["ca", "user"], readers=["prometheus"])
+    operator = start_as(site, account, new_operator, metrics_secure=True)
     live_a_life(site, secured(site))
+    require_metrics_for_who_may_read_them(site, operator)
     operator.terminate()
     assert "forbidden" not in operator.log()
+
+
+def require_metrics_for_who_may_read_them(site: Site, operator: OperatorProcess) -> None:
+    """By TLS, and nobody else."""
+    for name in ("prometheus", "grafana"):
+        site.kube.server.kubectl("create", "serviceaccount", name, "-n", site.namespace)
+    token = {name: site.kube.server.token_of(site.namespace, name) for name in ("prometheus", "grafana")}
+    wait_until(lambda: operator.scrape(token["prometheus"])[0] == 200, "RBAC has heard of it", explain=operator.tail)
+    assert "seawall_leader 1.0" in operator.scrape(token["prometheus"])[1]
+    assert operator.scrape(token["grafana"]) == (
+        403,
+        "you may not get /metrics: it takes a ClusterRole with that nonResourceURL",
+    )
+    assert operator.scrape("nobody") == (403, "the API server does not know your token, or it has expired")
+    assert operator.scrape(None)[0] == 403
+    assert operator.metrics() == "", "not by plain HTTP"
 
 
 def test_the_charts_cluster_role_is_enough(
@@ -122,3 +144,44 @@ def test_a_secret_that_the_role_does_not_name_is_told(
     start_as(site, account, new_operator)
     site.declare(external=secured(site))
     assert "may not read Secret user" in site.wait_stalled("SecretForbidden")
+
+
+@pytest.mark.parametrize("is_enabled", [True, False], ids=["enabled", "not enabled"])
+def test_the_charts_role_is_enough_to_make_the_nodes_of_a_kafka(
+    own_site: Site, new_operator: NewOperator, *, is_enabled: bool
+) -> None:
+    """No kubelet runs beside this API server: what is made is all that there is to see."""
+    account = install_rights(own_site, managed_kafka={"enabled": is_enabled})
+    operator = start_as(own_site, account, new_operator, managed_kafka=is_enabled)
+    found: Object = yaml.safe_load((CRDS / "examples/valid/managed-kafka.yaml").read_text())
+    own_site.kube.create(OBJECTS.format(own_site.namespace, "walclusters"), found)
+    path = f"{OBJECTS.format(own_site.namespace, 'walclusters')}/managed"
+
+    def reason() -> str | None:
+        conditions = own_site.kube.request("GET", path).get("status", {}).get("conditions", ())
+        return next((each["reason"] for each in conditions if each["type"] == "KafkaNodesHealthy"), None)
+
+    sets = f"/apis/apps/v1/namespaces/{own_site.namespace}/statefulsets"
+    wanted, count = ("BringingUp", 6) if is_enabled else ("ManagedKafkaNotEnabled", 0)
+    own_site.wait(lambda: reason() == wanted, f"the condition says {wanted}")
+    own_site.wait(lambda: len(own_site.kube.request("GET", sets)["items"]) == count, "StatefulSets are made, or none")
+    if is_enabled:
+        wait_for_a_gate(own_site)
+    operator.terminate()
+    assert "forbidden" not in operator.log()
+
+
+def wait_for_a_gate(site: Site) -> None:
+    """Of a pod of a node the operator says that it is not in sync: it may write the status of pods."""
+    pods = f"/api/v1/namespaces/{site.namespace}/pods"
+    labels = {"seawall.dev/kafka": "managed", "seawall.dev/kafka-node": "0"}
+    gate = "seawall.dev/in-sync"
+    spec = {"containers": [{"name": "kafka", "image": "none"}], "readinessGates": [{"conditionType": gate}]}
+    body = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "managed-0-0", "labels": labels}, "spec": spec}
+    site.kube.create(pods, body)
+
+    def said() -> bool:
+        conditions = site.kube.request("GET", f"{pods}/managed-0-0")["status"].get("conditions", ())
+        return any((each["type"], each["reason"]) == (gate, "NotRunning") for each in conditions)
+
+    site.wait(said, "the gate of a pod that does not run is written")

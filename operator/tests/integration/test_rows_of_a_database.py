@@ -33,9 +33,9 @@ from wal_subscription.records.micro_batches import RecordsBatches
 from wal_subscription.records.request import parse_records_request
 from wal_subscription.summary import Outcome, summarize
 from wal_subscription.table import process as table_process
-from wal_subscription.table.copier import Copied as TableCopied
-from wal_subscription.table.copier import Job as TableJob
-from wal_subscription.table.copier import Sides as TableSides
+from wal_subscription.table.jobs import Copied as TableCopied
+from wal_subscription.table.jobs import Job as TableJob
+from wal_subscription.table.jobs import Sides as TableSides
 from wal_subscription.table.micro_batches import TableBatches
 from wal_subscription.table.request import parse_table_request
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -23,11 +24,12 @@ from seawall.domain.errors import Refused
 from seawall.domain.kafka import KafkaConnection
 from seawall.domain.kafka_log import LogOffsets, Nulls, ProducerId, ProducerState
 from seawall_e2e.loopback import KafkaProcesses
+from seawall_e2e.loopback.pki import CertificateAuthority
 from tests.fakes.kafka import FakeKafka, FakeKafkaClusters
 from tests.fakes.kafka_logs import FakeKafkaLogs
 from tests.fakes.kafka_reassigner import FakeReassigner
 from tests.support.records import produce
-from tests.worlds.purge_world import TOPICS
+from tests.worlds.purge_world import NAMESPACE, TOPICS
 from tests.worlds.subscription_world import DECLARED, DR, SubscriptionWorld
 from tests.worlds.verification_world import why
 
@@ -63,14 +65,20 @@ class BothKafkas:
 
 @dataclass
 class WorldWithBrokers(SubscriptionWorld):
-    """The same world with a target of real brokers."""
+    """The same world with a target of real brokers.
+
+    Attributes:
+        servers: where the job, and the test, reach it.
+        access: how the operator reaches it, where that differs.
+    """
 
     servers: tuple[str, ...] = ()
+    access: dict[str, Any] = field(default_factory=dict)
     of_others: dict[str, int] = field(default_factory=dict)
     real: ConfluentKafkaClusters = field(default_factory=ConfluentKafkaClusters)
 
     def __post_init__(self) -> None:
-        mirrors = [{"name": "dr", "kafka": {"bootstrapServers": list(self.servers)}}]
+        mirrors = [{"name": "dr", "kafka": {"bootstrapServers": list(self.servers), **self.access}}]
         self.declared = {**DECLARED, "targets": mirrors}
         self.there = self.real.logs(Key("test", "job"), KafkaConnection(self.servers))
         super().__post_init__()
@@ -146,3 +154,35 @@ def test_a_real_kafka_gets_the_topics_is_followed_by_the_hold_and_is_promoted(ka
     world.write("wal_0", 20)
     with pytest.raises(Refused, match="epoch"):
         world.copy(request["topics"][0], request["producer"])
+
+
+def test_a_target_that_lets_nobody_in_is_told_and_mending_the_secrets_is_enough(
+    sasl_kafka: KafkaProcesses, tmp_path: Path
+) -> None:
+    secure = sasl_kafka.secure
+    access = {
+        "bootstrapServers": list(secure.sasl_ssl_servers),
+        "tls": {"caSecretRef": {"name": "ca"}},
+        "sasl": {"credentialsSecretRef": {"name": "user"}},
+    }
+    world = WorldWithBrokers(servers=sasl_kafka.bootstrap_servers, access=access)
+    ca, user = Key(NAMESPACE, "ca"), Key(NAMESPACE, "user")
+    good = {ca: {"ca.crt": secure.ca_pem}, user: {"username": secure.username, "password": secure.password}}
+    stranger = CertificateAuthority(tmp_path).cert.read_text()
+
+    def keep(key: Key, **changes: str) -> None:
+        kept = {**good[key], **{name.replace("_", "."): text for name, text in changes.items()}}
+        world.kube.secrets[key] = {name: text.encode() for name, text in kept.items()}
+
+    world.subscribe(sink={"mirror": {"target": "dr", "replicationFactor": 1, "minInSyncReplicas": 1}})
+    for of_ca, of_user, sentence in (
+        ({}, {"password": "wrong"}, "refused the user name or password"),
+        ({"ca_crt": stranger}, {}, "does not fit the CA in tls.caSecretRef"),
+    ):
+        keep(ca, **of_ca)
+        keep(user, **of_user)
+        found = world.live(ticks=10)
+        assert (why(found)[0], world.ends(), world.spark.specs) == ("TargetAccess", {}, {})
+        assert sentence in why(found)[1]
+    keep(ca)
+    world.live(world.is_followed)

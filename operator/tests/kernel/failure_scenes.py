@@ -22,6 +22,7 @@ from seawall.api.v1alpha1.verification import WALVerification
 from seawall.controllers.brokers import BrokersController
 from seawall.controllers.ledger import LedgerWatch
 from seawall.domain.conditions import find_condition
+from seawall.observe.shared_brokers import BrokersObserver
 from seawall.reconciler import Reconciler, Ticked
 from tests.backup import test_backup_policy as backups
 from tests.brokers import test_brokers
@@ -36,10 +37,15 @@ from tests.support.refusals import ACTIONS, Refusal
 from tests.verification import test_verification_schedule as schedule_world
 from tests.worlds import (
     backup_world,
+    in_sync_world,
+    kafka_removal_world,
+    kafka_roll_world,
+    managed_world,
     purge_world,
     reassignment_world,
     restart_world,
     restore_world,
+    secured_world,
     subscription_world,
     verification_world,
 )
@@ -247,7 +253,9 @@ def corrects_topics_of_kafka(refusal: Refusal) -> Stage:
     while world.topics.tick(test_brokers.KEY).after == 0.0:
         pass
     clusters = refusal.guard(FakeKafkaClusters({"kafka:9092": world.kafka}))
-    controller = BrokersController(refusal.guard(world.kube), clusters, world.time, world.time, FakeMeters())
+    controller = BrokersController(
+        refusal.guard(world.kube), clusters, world.time, BrokersObserver(world.time), FakeMeters()
+    )
     process: Process = Reconciler(controller, may_write=lambda: True)
     key, kind = test_brokers.KEY, ConditionType.REPLICATION_HEALTHY
     topic = world.kafka.topics["__consumer_offsets"]
@@ -308,6 +316,119 @@ def lets_a_deleted_cluster_go(refusal: Refusal) -> Stage:
     return stage
 
 
+def makes_nodes_of_kafka(refusal: Refusal) -> Stage:
+    world = managed_world.ManagedWorld()
+    kind = ConditionType.KAFKA_NODES_HEALTHY
+
+    def passes(seconds: float) -> None:
+        world.go_on()
+        world.time.time += timedelta(seconds=seconds)
+
+    return Stage(
+        world.process(refusal),
+        managed_world.WAL,
+        world.kube,
+        lambda: told_by(world.kube, WALCluster, managed_world.WAL, kind),
+        passes,
+    )
+
+
+def keeps_records_of_kafka(refusal: Refusal) -> Stage:
+    return makes_nodes_of_kafka(refusal)
+
+
+def rolls_nodes_of_kafka(refusal: Refusal) -> Stage:
+    """Its own status has the failure; the condition has it when who makes nodes has looked."""
+    world = kafka_roll_world.RollWorld().bring_up()
+    world.edit(config={"num.io.threads": "3"})
+    world.kube.events.clear()
+
+    def reported() -> Condition | None:
+        world.look_at_nodes()
+        return told_by(world.kube, WALCluster, managed_world.WAL, ConditionType.KAFKA_NODES_HEALTHY)
+
+    def passes(seconds: float) -> None:
+        world.go_on()
+        world.time.time += timedelta(seconds=seconds)
+
+    return Stage(world.process(refusal), managed_world.WAL, world.kube, reported, passes, own_pace=True)
+
+
+def evicts_nodes_of_kafka(refusal: Refusal) -> Stage:
+    return rolls_nodes_of_kafka(refusal)
+
+
+def says_who_is_in_sync(refusal: Refusal) -> Stage:
+    """All are in sync, and it may not be said of their pods."""
+    world = in_sync_world.InSyncWorld().bring_up()
+    world.kube.events.clear()
+    kind = ConditionType.KAFKA_NODES_IN_SYNC
+
+    def passes(seconds: float) -> None:
+        world.go_on()
+        world.time.time += timedelta(seconds=seconds)
+
+    return Stage(
+        world.gate_keeper(refusal),
+        managed_world.WAL,
+        world.kube,
+        lambda: told_by(world.kube, WALCluster, managed_world.WAL, kind),
+        passes,
+    )
+
+
+def stops_a_node_of_kafka(refusal: Refusal) -> Stage:
+    """Its own status has the failure; the condition has it when who makes nodes has looked."""
+    world = kafka_removal_world.RemovalWorld().bring_up()
+    world.scale(3)
+    world.kube.events.clear()
+    nodes = world.process()
+
+    def looks_at_nodes() -> None:
+        for _ in range(6):
+            if nodes.tick(managed_world.WAL).after != 0:
+                break
+
+    def reported() -> Condition | None:
+        looks_at_nodes()
+        return told_by(world.kube, WALCluster, managed_world.WAL, ConditionType.KAFKA_NODES_HEALTHY)
+
+    def passes(seconds: float) -> None:
+        world.go_on()
+        looks_at_nodes()
+        world.time.time += timedelta(seconds=seconds)
+
+    return Stage(world.remover(refusal), managed_world.WAL, world.kube, reported, passes, own_pace=True)
+
+
+def forgets_a_node_of_kafka(refusal: Refusal) -> Stage:
+    return stops_a_node_of_kafka(refusal)
+
+
+def clears_a_node_of_kafka_away(refusal: Refusal) -> Stage:
+    return stops_a_node_of_kafka(refusal)
+
+
+def serves_users_of_kafka(refusal: Refusal) -> Stage:
+    """The nodes are up; it is the users' controller that is refused."""
+    world = secured_world.SecuredWorld()
+    world.live(until=world.is_served)
+    world.change_password()
+    kind = ConditionType.KAFKA_USERS_READY
+
+    def passes(seconds: float) -> None:
+        world.go_on()
+        world.time.time += timedelta(seconds=seconds)
+
+    return Stage(
+        world.security(refusal),
+        managed_world.WAL,
+        world.kube,
+        lambda: told_by(world.kube, WALCluster, managed_world.WAL, kind),
+        passes,
+    )
+
+
 SCENES: tuple[tuple[str, Scene, Iterable[str]], ...] = (
     ("WALCluster", creates_topics, ACTIONS),
     ("WALCluster", sets_its_finalizer, ACTIONS),
@@ -325,6 +446,15 @@ SCENES: tuple[tuple[str, Scene, Iterable[str]], ...] = (
     ("Replication", moves_replicas, ACTIONS),
     ("Replication", throttles, {"alter_throttles"}),
     ("Brokers", corrects_topics_of_kafka, ACTIONS),
+    ("ManagedKafka", makes_nodes_of_kafka, {"create"}),
+    ("ManagedKafka", keeps_records_of_kafka, ACTIONS),
+    ("KafkaRoll", rolls_nodes_of_kafka, {"renew_template"}),
+    ("KafkaRoll", evicts_nodes_of_kafka, {"evict"}),
+    ("KafkaInSync", says_who_is_in_sync, {"say_in_sync"}),
+    ("KafkaRemoval", stops_a_node_of_kafka, {"stop"}),
+    ("KafkaRemoval", forgets_a_node_of_kafka, {"unregister"}),
+    ("KafkaRemoval", clears_a_node_of_kafka_away, {"delete"}),
+    ("KafkaSecurity", serves_users_of_kafka, ACTIONS),
     ("Restart", restarts, ACTIONS),
     ("Restart", takes_maintenance, {"set_finalizers"}),
     ("Restart", takes_the_finalizer_off, ACTIONS),

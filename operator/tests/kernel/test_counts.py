@@ -16,7 +16,7 @@ from typing import Any
 
 import pytest
 
-from tests.adversary.lives import undisturbed
+from tests.adversary.lives import calm_life
 from tests.adversary.scenarios import SCENARIOS
 from tests.support.golden import IS_UPDATE, compare_counts, counts, write_counts
 
@@ -44,7 +44,7 @@ def test_no_file_of_mutants_is_missing() -> None:
 
 @pytest.mark.parametrize("scenario", SCENARIOS, ids=lambda each: each.name.replace(" ", "-"))
 def test_no_call_and_no_move_of_the_adversary_is_missing(scenario: Any) -> None:
-    calm = undisturbed(scenario, scenario.start())
+    _, calm = calm_life(scenario)
     calls = dict(sorted(Counter(name for name in calm.names if name != "(others)").items()))
     moves = sorted(move.name for move in scenario.moves)
     pairs = sum(calls.values()) * len(moves)

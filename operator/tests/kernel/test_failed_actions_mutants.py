@@ -81,7 +81,7 @@ def brokers_forget(patch: pytest.MonkeyPatch) -> None:
 
 
 def datanodes_are_healthy_whatever_fails(patch: pytest.MonkeyPatch) -> None:
-    patch.setattr("seawall.domain.rollout.health.FAILURES", frozenset[str]())
+    patch.setattr("seawall.domain.datanodes.health.FAILURES", frozenset[str]())
 
 
 MUTANTS: tuple[Mutant, ...] = (

@@ -16,8 +16,10 @@ from seawall.api.meta import Key
 from seawall.controllers.brokers import BrokersController
 from seawall.controllers.ledger import LedgerWatch
 from seawall.domain.errors import SeawallError
+from seawall.observe.shared_brokers import BrokersObserver
 from seawall.reconciler import Outcome, Reconciler
 from tests.brokers import test_brokers
+from tests.datanodes import test_restart_crash as restarts
 from tests.fakes.kafka import FakeKafkaClusters
 from tests.fakes.meters import FakeMeters
 from tests.hold import test_wal_hold as hold_world
@@ -26,14 +28,21 @@ from tests.kernel.failure_scenes import SCENES, Scene
 from tests.kernel.test_failed_actions import REFUSED, UNANSWERED
 from tests.policy import test_purge_policy_world as policy_world
 from tests.reassignment import test_reassignment_crash as reassignments
-from tests.rollout import test_restart_crash as restarts
 from tests.support.clock import START
 from tests.support.golden import GOLDEN, IS_UPDATE, compare_text
 from tests.support.mortal import DeathRow
 from tests.support.refusals import Refusal
 from tests.support.transcript import Transcript
 from tests.verification import test_verification_schedule as schedule_world
-from tests.worlds import backup_world, purge_world, restore_world, subscription_world, verification_world
+from tests.worlds import (
+    backup_world,
+    kafka_roll_world,
+    managed_world,
+    purge_world,
+    restore_world,
+    subscription_world,
+    verification_world,
+)
 
 pytestmark = pytest.mark.usefixtures("quiet")
 
@@ -218,7 +227,9 @@ def brokers(transcript: Transcript) -> None:
     """A broker goes, and comes back."""
     world = test_brokers.World()
     clusters = transcript.guard(FakeKafkaClusters({"kafka:9092": world.kafka}))
-    controller = BrokersController(transcript.guard(world.kube), clusters, world.time, world.time, FakeMeters())
+    controller = BrokersController(
+        transcript.guard(world.kube), clusters, world.time, BrokersObserver(world.time), FakeMeters()
+    )
     world.brokers = Reconciler(controller, may_write=lambda: True)
     world.settle()
     world.pass_time()
@@ -230,6 +241,25 @@ def brokers(transcript: Transcript) -> None:
     world.kafka.offline.clear()
     for _ in range(2):
         world.pass_time()
+
+
+def managed_kafka(transcript: Transcript) -> None:
+    """Three controllers and three brokers; a disk that nobody needs is emptied, and then one that is needed."""
+    world = managed_world.ManagedWorld()
+    world.live(transcript, until=lambda: world.says("AllOnline") and not world.tokens())
+    transcript.say("broker 0 comes back with an empty disk")
+    world.lose_disk(0)
+    world.live(transcript, until=lambda: world.says("AllOnline") and not world.tokens())
+    transcript.say("broker 2 comes back with an empty disk")
+    world.lose_disk(2)
+    world.live(transcript, ticks=12)
+
+
+def managed_kafka_roll(transcript: Transcript) -> None:
+    """A changed configuration goes to three controllers and three brokers."""
+    world = kafka_roll_world.RollWorld().bring_up()
+    world.edit(config={"num.io.threads": "3"})
+    world.live(transcript, until=world.is_rolled)
 
 
 # --- failures
@@ -275,6 +305,8 @@ STORIES: dict[str, Callable[[Transcript], None]] = {
     "subscription/resync": subscription,
     **{f"reassignment/{each.__name__}": settled(each) for each in reassignments.SCENARIOS},
     "brokers/one_goes": brokers,
+    "managed_kafka/disks": managed_kafka,
+    "managed_kafka/roll": managed_kafka_roll,
     **{f"rollout/{each.__name__}": settled(each) for each in restarts.SCENARIOS},
     **{
         f"failures/{kind}_{scene.__name__}_{name}": failure(scene, calls, error)

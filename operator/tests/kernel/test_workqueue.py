@@ -7,11 +7,13 @@ from collections.abc import Awaitable, Callable
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from seawall.api.meta import Key
-from seawall.domain.times import QUEUE_BACKOFF_SECONDS
+from seawall.domain.times import QUEUE_ALIGNED_PART, QUEUE_BACKOFF_SECONDS
 from seawall.reconciler import Outcome, Ticked
-from seawall.workqueue import FREE_STEPS, WorkQueue
+from seawall.workqueue import FREE_STEPS, WorkQueue, _Entry, aligned
 
 A, B = Key("default", "a"), Key("default", "b")
 NEVER = 3600.0
@@ -175,3 +177,25 @@ def test_only_an_active_queue_hands_out_work() -> None:
         await until(lambda: count == 1)
 
     run(tick, test)
+
+
+@given(now=st.floats(0, 1e7), pause=st.floats(0.01, 3600))
+def test_a_pause_that_is_aligned_is_never_longer_and_at_most_a_tenth_shorter(now: float, pause: float) -> None:
+    due = aligned(now, pause)
+    assert due <= now + pause * (1 + 1e-9)
+    assert due > now + pause * (1 - QUEUE_ALIGNED_PART) - 1e-6
+
+
+def test_objects_that_pause_for_as_long_come_together_in_ten_groups() -> None:
+    dues = {aligned(1_020 + number * 0.06, 60.0) for number in range(1_000)}
+    assert len(dues) == 10
+    assert {aligned(due + 0.5, 60.0) - due for due in dues} == {60.0}, "they stay together"
+
+
+def test_short_pauses_and_errors_are_as_long_as_they_are() -> None:
+    queue, entry = WorkQueue(lambda _: Ticked(Outcome.WAITING), ThreadPoolExecutor(1), 60.0), _Entry(0.0)
+    assert queue._due(1.0, entry, Ticked(Outcome.WAITING, 10.0)) == 11.0
+    assert queue._due(1.0, entry, Ticked(Outcome.WAITING, 30.0)) == 30.0
+    assert queue._due(1.0, entry, Ticked(Outcome.WAITING)) == 60.0
+    entry.errors = len(QUEUE_BACKOFF_SECONDS)
+    assert queue._due(1.0, entry, Ticked(Outcome.ERROR)) > 1.0 + 0.8 * QUEUE_BACKOFF_SECONDS[-1]

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from seawall import observe
-from seawall.adapters.greptimedb.clients import GreptimeDataPlanes
+from seawall.adapters.data_planes import AllDataPlanes
 from seawall.api.meta import Key
 from seawall.api.v1alpha1.policy import WALPurgePolicy
 from seawall.controllers.ledger import LedgerWatch
@@ -152,7 +152,7 @@ def test_an_api_server_that_forbids_a_secret_and_a_key_that_makes_no_sense_are_t
     world = World()
     etcd = {"endpoints": ["https://127.0.0.1:1"], "tls": {"caSecretRef": {"name": "ca"}}}
     world.kube.apply(WAL, world.spec(metadataStore={"etcd": etcd}))
-    monkeypatch.setattr(world, "open_databases", lambda _: GreptimeDataPlanes())
+    monkeypatch.setattr(world, "open_databases", lambda _: AllDataPlanes())
     watched = Watched(world)
     assert why(watched.observe()) is NotReached.SECRET_MISSING
     world.kube.secrets[Key(NAMESPACE, "ca")] = {"ca.crt": b"no PEM"}

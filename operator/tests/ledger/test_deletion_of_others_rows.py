@@ -8,7 +8,8 @@ import pytest
 
 from seawall import observe
 from seawall.api.meta import Key
-from seawall.api.v1alpha1.cluster import BrokersStatus, KafkaStatus, WALCluster, WALClusterStatus
+from seawall.api.v1alpha1.cluster import WALCluster, WALClusterStatus
+from seawall.api.v1alpha1.kafka_brokers import BrokersStatus, KafkaStatus
 from seawall.domain.cluster import needed
 from seawall.domain.ledger import fence
 from tests.cluster.test_topic_deletion import DELETE, controller, going, is_gone, live, reported

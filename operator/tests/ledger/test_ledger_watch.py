@@ -256,7 +256,7 @@ class Api:
         if path == "/apis/coordination.k8s.io/v1/namespaces/seawall/leases/seawall":
             annotations = {"seawall.dev/page-key": "k&y"}
             return {"metadata": {"annotations": annotations}, "spec": {"holderIdentity": self._leader}}
-        assert path == "/api/v1/namespaces/seawall/pods/seawall-0:8080/proxy/ledger/db/wal?key=k%26y"
+        assert path == "/api/v1/namespaces/seawall/pods/https:seawall-0:8443/proxy/ledger/db/wal?key=k%26y"
         return self._page
 
 

@@ -23,9 +23,9 @@ from seawall_e2e.loopback.java import Java
 Words = tuple[str, ...]
 
 RECORDER = """#!/bin/sh
-{ printf '%s\\0' "${0##*/}" "$@"; printf '\\036'; } >> "$RECORD"
+printf '%s\\0' "${0##*/}" "$@" "$(printf '\\036')" >> "$RECORD"
 """
-"""A program that does nothing but to write down how it was called."""
+"""A program that does nothing but to write down how it was called, in one write: those of a pipe write at once."""
 SAID = frozenset({"date", "grep", "kubectl", "seawall"})
 KAFKA_TOOLS: Mapping[str, tuple[str, ...]] = {
     "kafka-configs": ("kafka.admin.ConfigCommand",),
@@ -75,7 +75,7 @@ def typed(script: str, folder: Path) -> tuple[list[Words], str]:
         check=False,
         timeout=60,
     )
-    calls = [tuple(call.split("\0")[:-1]) for call in record.read_text().split("\036") if call]
+    calls = [tuple(call.split("\0")[:-1]) for call in record.read_text().split("\036\0") if call]
     return calls, "" if found.returncode == 0 and not found.stderr else f"exit {found.returncode}: {found.stderr}"
 
 

@@ -91,6 +91,7 @@ STORIES: Mapping[str, Story] = {
         14,
     ),
     "SeawallTopicsRefuseWrites": level('seawall_topics{state="UnderMinISR"}', "1", "0", 2, 0),
+    "SeawallNearLimit": level("seawall_database_answer_used_ratio", "0.8", "0.79", 11, 9),
     "SeawallQuorumAtRisk": level('seawall_quorum_voter_lag{voter="3"}', "1001", "1000", 11, 9),
     "SeawallKafkaUnreachable": level("seawall_kafka_reachable", "0", "1", 6, 4),
     "SeawallWALNotIntact": level("seawall_wal_intact", "0", "1", 2, 0),
@@ -122,6 +123,15 @@ STORIES: Mapping[str, Story] = {
         },
         31,
         29,
+    ),
+    "SeawallKafkaCertificates": Story(
+        {condition("CertificatesValid", "False", "WALCluster"): "1+0x70"},
+        {
+            condition("CertificatesValid", "True", "WALCluster"): "1+0x70",
+            condition("KafkaUsersReady", "False", "WALCluster"): "1+0x70",
+        },
+        62,
+        59,
     ),
     "SeawallDatanodesUnhealthy": Story(
         {'seawall_datanodes{health="Down"}': "1+0x12"}, {'seawall_datanodes{health="Restarting"}': "1+0x12"}, 11, 9
@@ -161,6 +171,8 @@ BY_SCHEDULE = Story(
     59,
 )
 """SeawallNotVerifiedLately of WALClusters with a schedule: late within the hour, and not late after two days."""
+STOPPED = level('seawall_subscription_state{state="Stopped"}', "1", "0", 6, 4)
+"""SeawallSubscriptionStopped of one that is not Lost."""
 EVERYWHERE = {"seawall_leader", "seawall_clocks_agree"}
 """Of the operator's own namespace, and of no object."""
 
@@ -224,6 +236,14 @@ def test_a_verification_is_late_by_its_own_schedule(rules: Mapping[str, dict[str
     assert judge({**rule, "expr": rule["expr"].replace("unless on", "and on")}, BY_SCHEDULE, tmp_path)
 
 
+def test_a_subscription_that_stopped_is_told_as_one_that_is_lost(
+    rules: Mapping[str, dict[str, Any]], tmp_path: Path
+) -> None:
+    rule = rules["SeawallSubscriptionStopped"]
+    assert not judge(rule, STOPPED, tmp_path)
+    assert judge({**rule, "expr": rule["expr"].replace("Stopped|Lost", "Lost")}, STOPPED, tmp_path)
+
+
 @pytest.mark.parametrize(
     ("alert", "change"),
     [
@@ -234,6 +254,7 @@ def test_a_verification_is_late_by_its_own_schedule(rules: Mapping[str, dict[str
         ("SeawallStalled", ('status="True"', 'status="False"')),
         ("SeawallStalled", ("Failed|Lost", "Lost")),
         ("SeawallStalled", ("Failed|Lost", "Failed")),
+        ("SeawallSubscriptionStopped", ("Stopped|Lost", "Stopped")),
     ],
 )
 def test_a_rule_that_is_wrong_is_found(

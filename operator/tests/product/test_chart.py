@@ -13,14 +13,15 @@ from typing import Any
 import pytest
 import yaml
 
-from seawall.adapters.greptimedb.http import MAX_BYTES
+from seawall.adapters.http import MAX_BYTES
+from seawall.api.pages import PAGES_PORT
 from seawall.api.v1alpha1.hold import HoldState
 from seawall.api.v1alpha1.kinds import KINDS
 from seawall.api.v1alpha1.purge import Stage
 from seawall.api.v1alpha1.rollout import RollStage
 from seawall.api.v1alpha1.spark_job import Outcome as Verdict
 from seawall.api.v1alpha1.subscription_status import SubscriptionState
-from seawall.domain.rollout.health import RESTARTING, SERVING
+from seawall.domain.datanodes.health import RESTARTING, SERVING
 from seawall.domain.topics.pool import TopicState
 from seawall.handlers.metrics.telemetry import Telemetry
 from seawall.reconciler import Outcome
@@ -38,9 +39,11 @@ EVERYTHING = {
     "secrets": {"names": ["kafka-ca", "kafka-user"]},
     "strimzi": {"enabled": True},
     "greptimedbOperator": {"enabled": True},
+    "managedKafka": {"enabled": True},
     "networkPolicy": {"enabled": True},
     "serviceMonitor": {"enabled": True, "labels": {"release": "prometheus"}},
     "podMonitor": {"enabled": True},
+    "metrics": {"tokenSecret": {"name": "prometheus-token"}},
     "aggregatedClusterRoles": {"create": True},
     "commonLabels": {"team": "storage"},
     "prometheusRule": {"enabled": True},
@@ -201,7 +204,7 @@ def test_pods_are_scraped_as_the_service_is(render: Render) -> None:
     objects = render(EVERYTHING)
     service, pods = the(objects, "ServiceMonitor")["spec"], the(objects, "PodMonitor")["spec"]
     assert pods["podMetricsEndpoints"] == service["endpoints"]
-    (port,) = pod_of(objects)["containers"][0]["ports"]
+    port, *_ = pod_of(objects)["containers"][0]["ports"]
     assert port["name"] == pods["podMetricsEndpoints"][0]["port"]
     labels = the(objects, "Deployment")["spec"]["template"]["metadata"]["labels"]
     assert pods["selector"]["matchLabels"].items() <= labels.items()
@@ -248,10 +251,15 @@ def test_the_operator_gets_its_settings_from_the_environment(render: Render) -> 
         "SEAWALL_TOPIC_METRICS": "false",
         "SEAWALL_LOG_LEVEL": "INFO",
         "SEAWALL_LOG_FORMAT": "text",
-        "SEAWALL_HTTP_PORT": "8080",
+        "SEAWALL_METRICS_PORT": "8080",
+        "SEAWALL_METRICS_SECURE": "true",
+        "SEAWALL_HEALTH_PORT": "8081",
+        "SEAWALL_PAGES_PORT": "8443",
+        "SEAWALL_PAGE_KEY": "true",
         "SEAWALL_WORKERS": "32",
         "SEAWALL_STRIMZI": "false",
         "SEAWALL_STRIMZI_NAMESPACES": "",
+        "SEAWALL_MANAGED_KAFKA": "false",
     }
 
 
@@ -268,21 +276,23 @@ def test_settings_can_be_changed(render: Render) -> None:
     assert found["SEAWALL_WORKERS"] == "4"
 
 
-def test_a_service_called_seawall_http_cannot_set_the_port(render: Render) -> None:
-    """Service links of such a Service would set SEAWALL_HTTP_PORT to tcp://…, and others other settings."""
+def test_a_service_called_seawall_metrics_cannot_set_the_port(render: Render) -> None:
+    """Service links of such a Service would set SEAWALL_METRICS_PORT to tcp://…, and others other settings."""
     assert pod_of(render())["enableServiceLinks"] is False
 
 
-def test_probes_and_metrics_are_on_one_port(render: Render) -> None:
+def test_probes_metrics_and_pages_have_a_port_each(render: Render) -> None:
     objects = render()
     pod = pod_of(objects)
     (container,) = pod["containers"]
-    assert container["ports"] == [{"name": "http", "containerPort": 8080}]
-    assert container["livenessProbe"]["httpGet"] == {"path": "/healthz", "port": "http"}
-    assert container["readinessProbe"]["httpGet"] == {"path": "/readyz", "port": "http"}
+    ports = {"metrics": 8080, "health": 8081, "pages": PAGES_PORT}
+    assert {each["name"]: each["containerPort"] for each in container["ports"]} == ports
+    assert container["livenessProbe"]["httpGet"] == {"path": "/healthz", "port": "health"}
+    assert container["startupProbe"]["httpGet"] == {"path": "/healthz", "port": "health"}
+    assert container["readinessProbe"]["httpGet"] == {"path": "/readyz", "port": "health"}
     assert pod["terminationGracePeriodSeconds"] == 20
     service = the(objects, "Service")["spec"]
-    assert service["ports"] == [{"name": "http", "port": 8080, "targetPort": "http"}]
+    assert service["ports"] == [{"name": "metrics", "port": 8080, "targetPort": "metrics"}]
     assert service["selector"] == the(objects, "Deployment")["spec"]["selector"]["matchLabels"]
 
 
@@ -422,6 +432,29 @@ def test_greptimedbclusters_may_be_read_only_when_asked_for_and_never_written(
     assert rights_of(enabled=False) == {}
 
 
+@pytest.mark.parametrize(("scope", "kind"), [({"namespaces": ["db-a"]}, "Role"), ({"cluster": True}, "ClusterRole")])
+def test_nodes_of_kafka_may_be_made_and_restarted_only_when_asked_for_and_never_deleted(
+    render: Render, scope: Values, kind: str
+) -> None:
+    def rights_of(*, enabled: bool) -> tuple[list[tuple[list[str], list[str]]], str]:
+        objects = render({"scope": scope, "managedKafka": {"enabled": enabled}})
+        (role,) = (role for role in of_kind(objects, kind) if role["metadata"]["name"] == "seawall-ops")
+        found = [(rule["resources"], rule["verbs"]) for rule in role["rules"]]
+        return found, str(environment(objects)["SEAWALL_MANAGED_KAFKA"])
+
+    off, on = rights_of(enabled=False), rights_of(enabled=True)
+    assert (off[1], on[1]) == ("false", "true")
+    assert [rule for rule in on[0] if rule not in off[0]] == [
+        (["statefulsets"], ["get", "list", "create", "update", "delete"]),
+        (["pods/eviction"], ["create"]),
+        (["pods/status"], ["patch"]),
+        (["poddisruptionbudgets"], ["get", "list", "create", "update"]),
+        (["services", "persistentvolumeclaims"], ["get", "list", "create", "delete"]),
+        (["configmaps"], ["list", "delete"]),
+        (["pods"], ["list"]),
+    ]
+
+
 LISTS = dict.fromkeys(
     (f"{plural}.kafka.strimzi.io" for plural in ("kafkas", "kafkatopics", "kafkarebalances")), (["list"], None)
 )
@@ -530,6 +563,8 @@ def test_rights_that_outlive_a_namespaces_roles_are_small(render: Render) -> Non
         ({"image": {"digest": "latest"}}, "digest"),
         ({"scope": {"cluster": True, "namespaces": ["db"]}}, "leave scope.namespaces empty"),
         ({"scope": {"cluster": True}, "replayVerification": {"create": True}}, "name the namespaces of the drivers"),
+        ({"podMonitor": {"enabled": True}}, "name a Secret with one in metrics.tokenSecret.name"),
+        ({"metrics": {"readers": ["prometheus"]}}, "readers"),
     ],
 )
 def test_wrong_values_are_refused(helm: str, values: Values, complaint: str) -> None:
@@ -575,7 +610,13 @@ def test_the_network_policy_opens_dns_the_api_server_kafka_the_data_plane_and_me
     policy = the(objects, "NetworkPolicy")["spec"]
     assert policy["podSelector"] == the(objects, "Deployment")["spec"]["selector"]
     assert policy["policyTypes"] == ["Ingress", "Egress"]
-    assert policy["ingress"] == [{"ports": [{"port": "http", "protocol": "TCP"}], "from": peers}]
+    assert policy["ingress"] == [
+        {"ports": [{"port": "health", "protocol": "TCP"}]},
+        {"ports": [{"port": "metrics", "protocol": "TCP"}], "from": peers},
+        {"ports": [{"port": "pages", "protocol": "TCP"}]},
+    ], "who may read metrics is no reason to cut off the API server's proxy, or the kubelet"
+    narrow = the(render({"networkPolicy": {"enabled": True, "pagesFrom": peers}}), "NetworkPolicy")["spec"]["ingress"]
+    assert [rule.get("from") for rule in narrow] == [None, None, peers]
     opened = [[(port["port"], port["protocol"]) for port in rule["ports"]] for rule in policy["egress"]]
     assert opened == [
         [(53, "UDP"), (53, "TCP")],
@@ -608,7 +649,35 @@ def test_prometheus_scrapes_the_service(render: Render) -> None:
     assert monitor["metadata"]["labels"]["release"] == "prometheus"
     assert monitor["spec"]["selector"]["matchLabels"].items() <= the(objects, "Service")["metadata"]["labels"].items()
     (endpoint,) = monitor["spec"]["endpoints"]
-    assert (endpoint["port"], endpoint["path"], endpoint["honorLabels"]) == ("http", "/metrics", True)
+    assert (endpoint["port"], endpoint["path"], endpoint["honorLabels"]) == ("metrics", "/metrics", True)
+
+
+def test_prometheus_shows_its_own_token_or_that_of_a_secret_and_only_by_tls(render: Render) -> None:
+    def shown(**metrics: Any) -> Object:
+        objects = render({"serviceMonitor": {"enabled": True}, "metrics": metrics})
+        assert environment(objects)["SEAWALL_METRICS_SECURE"] == str(metrics.get("secure", True)).lower()
+        (endpoint,) = the(objects, "ServiceMonitor")["spec"]["endpoints"]
+        return {key: endpoint[key] for key in endpoint.keys() - {"port", "path", "interval", "honorLabels"}}
+
+    by_tls = {"scheme": "https", "tlsConfig": {"insecureSkipVerify": True}}
+    own = "/var/run/secrets/kubernetes.io/serviceaccount/token"
+    secret = {"name": "prometheus", "key": "token"}
+    assert shown() == {**by_tls, "bearerTokenFile": own}
+    assert shown(tokenSecret=secret) == {**by_tls, "authorization": {"credentials": secret}}
+    assert shown(secure=False) == {"scheme": "http"}
+    assert shown(secure=False, tokenSecret=secret) == {"scheme": "http"}, "a token goes by TLS only"
+    (pod,) = the(render(EVERYTHING), "PodMonitor")["spec"]["podMetricsEndpoints"]
+    assert pod["authorization"]["credentials"] == {"name": "prometheus-token", "key": "token"}
+
+
+def test_who_is_named_may_read_metrics_and_nothing_else(render: Render) -> None:
+    readers = [{"name": "prometheus-k8s", "namespace": "monitoring"}]
+    objects = render({"metrics": {"readers": readers}})
+    assert the(objects, "ClusterRole")["rules"] == [{"nonResourceURLs": ["/metrics"], "verbs": ["get"]}]
+    binding = the(objects, "ClusterRoleBinding")
+    name = the(objects, "ClusterRole")["metadata"]["name"]
+    assert (binding["roleRef"]["name"], name) == (name, "seawall-ops-metrics-reader")
+    assert binding["subjects"] == [{"kind": "ServiceAccount", **readers[0]}]
 
 
 def metrics_of(expressions: Iterable[str]) -> set[str]:

@@ -21,13 +21,13 @@ from seawall.domain.backup.reasons import Reason as BackupReason
 from seawall.domain.brokers.reasons import Reason as BrokersReason
 from seawall.domain.clocks import Agreement
 from seawall.domain.cluster.reasons import Reason as ClusterReason
+from seawall.domain.datanodes.roll import WARNINGS
 from seawall.domain.decision import FAILURES, ChangeReason
 from seawall.domain.hold.reasons import Reason as HoldReason
 from seawall.domain.kafka import Unreachable
 from seawall.domain.policy.reasons import Reason as PolicyReason
 from seawall.domain.purge.reasons import Reason as PurgeReason
 from seawall.domain.restore.reasons import Reason as RestoreReason
-from seawall.domain.rollout.roll import WARNINGS
 from seawall.domain.rollout_reasons import Blocker, HealthReason
 from seawall.domain.rollout_reasons import Reason as RolloutReason
 from seawall.domain.schedule import ScheduleReason
@@ -43,7 +43,7 @@ ROOT = Path(__file__).parents[3]
 PAGE = ROOT / "docs" / "conditions.md"
 TRANSCRIPTS = ROOT / "operator" / "tests" / "golden" / "transcripts"
 
-OTHER_NAMES = frozenset({"Agreement", "Blocker", "NotReached", "TopicEnd", "Unreachable", "User"})
+OTHER_NAMES = frozenset({"Agreement", "Blocker", "KafkaBlocker", "NotReached", "TopicEnd", "Unreachable", "User"})
 """Sets of reasons of conditions and statuses that are not called so."""
 OF_STATUS = ("Stage", "State", "Cause", "StopReason")
 """How the sets of the API end whose words people meet in a status."""

@@ -71,6 +71,11 @@ class Union(APIModel):
     """Two shapes."""
 
 
+class OtherCharacters(APIModel):
+    text: Annotated[str, Field(max_length=9, pattern=r"^[^\s]+$")]
+    """To Go, a wide space is none."""
+
+
 @pytest.mark.parametrize(
     ("model", "problem"),
     [
@@ -78,6 +83,7 @@ class Union(APIModel):
         (UnboundedList, "UnboundedList.texts: a array needs maxItems"),
         (Undescribed, "Undescribed.size: has no description"),
         (DeclaredAnew, "DeclaredAnew.size: has no description"),
+        (OtherCharacters, r"OtherCharacters.text: \\s in a pattern means other characters to Go than to Rust"),
         (Union, "Union.either: only integer"),
     ],
 )

@@ -7,8 +7,9 @@ from datetime import timedelta
 import pytest
 
 from seawall.api.meta import ConditionType
+from seawall.api.v1alpha1.disruption import Disruption, DisruptionKind
 from seawall.api.v1alpha1.reassignment import ReassignmentStatus
-from seawall.api.v1alpha1.rollout import Restarting, RestartStatus, RollStage
+from seawall.api.v1alpha1.rollout import RestartStatus, RollStage
 from seawall.domain.conditions import find_condition
 from seawall.domain.kafka import NoKafka, Unreachable
 from seawall.domain.partitions import NO_RATES, PartitionId, Rates, Replica, ThrottledReplicas
@@ -640,10 +641,12 @@ def test_a_topic_that_is_deleted_in_mid_run_is_left_alone() -> None:
 
 def restarting(world: World, **status: object) -> None:
     """The controller of restarts writes its part of the status: a datanode restarts."""
-    entry = Restarting(name="datanode-1", uid="uid-1", start_time=world.time.now(), budget_seconds=600)
-    found = RestartStatus(restarting=entry, **{"stage": RollStage.REPLAYING, **status})
+    kind, now = DisruptionKind.DATANODE_RESTART, world.time.now()
+    entry = Disruption(kind=kind, name="datanode-1", uid="uid-1", start_time=now, budget_seconds=600)
+    found = RestartStatus(**{"stage": RollStage.REPLAYING, **status})
     cluster = world.cluster()
-    world.kube.replace_status(cluster, cluster.status.model_copy(update={"restart": found}))
+    parts = {"restart": found, "disruption": entry}
+    world.kube.replace_status(cluster, cluster.status.model_copy(update=parts))
 
 
 def test_no_replicas_begin_to_move_while_a_datanode_restarts() -> None:

@@ -7,7 +7,7 @@ from seawall.api.v1alpha1.restore_status import RestoreStage
 from seawall.domain.restore.case import DatabaseNow
 from seawall.domain.restore.database import judge_pods, judge_reports, judge_sets, newest_of
 from seawall.domain.times import RESTORE_SILENT_AFTER
-from tests.domain.rollout.builders import make_statefulset
+from tests.domain.datanodes.builders import make_statefulset
 from tests.fakes.dataplane import FakeDataPlane
 from tests.worlds.purge_world import WAL
 from tests.worlds.restart_world import MANAGER, managed_cluster

@@ -9,11 +9,14 @@ from typing import Any
 import pytest
 
 from seawall.api.meta import Key
+from seawall.api.v1alpha1.hold import WALHold
 from seawall.api.v1alpha1.restore import WALRestore
 from seawall.api.v1alpha1.restore_status import RestoreStage
 from seawall.api.v1alpha1.spark_job import Outcome
+from seawall.controllers.hold import WALHoldController
 from seawall.domain.kubernetes import ConfigMap
 from seawall.domain.spark_job.request import FILE
+from seawall.reconciler import Reconciler
 from tests.worlds.purge_world import NAMESPACE, TOPICS, WAL
 from tests.worlds.restore_world import BACK, WRITTEN, RestoreWorld, lost
 from tests.worlds.verification_world import why
@@ -62,6 +65,38 @@ def test_afterwards_the_ledger_has_no_finding_and_a_purge_deletes() -> None:
     run = world.settle()
     assert (run.status.stage, run.status.skipped) == ("Completed", ())
     assert min(world.log_starts().values()) > 1
+
+
+def test_offsets_that_a_kill_of_all_replicas_brings_back_are_deleted_again_by_the_next_purge() -> None:
+    """Until Kafka has written down where the log begins, it may begin with the padding again (ADR 33)."""
+    world = RestoreWorld()
+    for number in list(world.data_plane.regions):
+        world.flush(number)
+    for topic in TOPICS:
+        world.store.put_topic(topic, 25)
+    world.backed_up()
+    for _ in range(3):
+        world.recorder().tick(WAL)
+    world.lose_kafka()
+    world.restored()
+    assert logs(world) == dict.fromkeys(TOPICS, (26, 40))
+    for topic in TOPICS:
+        world.kafka.topics[topic].log.log_start = 0
+    world.start_database()
+    for _ in range(3):
+        world.recorder().tick(WAL)
+    assert {(record.intent, record.broken) for record in world.records().values()} == {(26, False)}
+    key = Key(NAMESPACE, "reader")
+    world.kube.apply(key, {"clusterRef": {"name": "wal"}, "topics": dict.fromkeys(TOPICS, 26)}, kind=WALHold)
+    holds: Any = WALHoldController(world.kube, world.observer(), world.time, world.meters)
+    granter = Reconciler(holds, may_write=lambda: True)
+    for _ in range(5):
+        granter.tick(key)
+    world.start_run()
+    run = world.settle()
+    assert (run.status.stage, run.status.skipped, run.status.entries_deleted) == ("Completed", (), 3 * 26)
+    assert logs(world) == dict.fromkeys(TOPICS, (26, 40))
+    assert {record.intent for record in world.records().values()} == {26}
 
 
 def test_a_region_that_is_created_after_the_backup_can_read_the_log_that_comes_back() -> None:
@@ -184,6 +219,28 @@ def test_what_cannot_be_planned_ends_and_says_why(spec: dict[str, Any], reason: 
     nothing_was_made(world)
 
 
+def test_a_log_that_begins_above_what_the_database_would_read_is_not_made() -> None:
+    """Its files are older than the newest full backup: they were put back from somewhere else."""
+    world = RestoreWorld()
+    for number in list(world.data_plane.regions):
+        world.flush(number)
+    for topic in TOPICS:
+        world.store.put_topic(topic, 25)
+    assert [row.start for row in world.backed_up().status.topics] == [26] * 3
+    for _ in range(3):
+        world.recorder().tick(WAL)
+    world.lose_kafka()
+    for topic in TOPICS:
+        world.store.put_topic(topic, 4)
+    for known in world.data_plane.regions.values():
+        known.flushed = 4
+    world.bring_back()
+    found = world.settle_restore()
+    assert (found.status.stage, why(found)[0]) == (RestoreStage.FAILED, "RequestRefused")
+    assert why(found)[1] == "wal_0 would begin at 26, and the database reads from 5"
+    nothing_was_made(world)
+
+
 def test_a_broken_chain_makes_nothing_and_is_named() -> None:
     world = lost(broken_store=True)
     world.bring_back()
@@ -191,6 +248,25 @@ def test_a_broken_chain_makes_nothing_and_is_named() -> None:
     assert (found.status.stage, why(found)[0]) == (RestoreStage.FAILED, "ChainBroken")
     assert [each.kind for each in found.status.findings] == ["ObjectMissing"]
     nothing_was_made(world)
+
+
+def test_damage_that_shows_when_objects_are_read_ends_it_with_no_topic_left_and_touches_no_other() -> None:
+    world = lost(rotten=True)
+    other = world.kafka.add_topic("other")
+    other.log.append(5)
+    found = world.restored()
+    assert (found.status.stage, why(found)[0]) == (RestoreStage.FAILED, "ChainBroken")
+    (finding,) = found.status.findings
+    assert (finding.kind, finding.object, finding.topic, finding.offset) == (
+        "ObjectChanged",
+        "data/0.parquet",
+        TOPICS[0],
+        1,
+    )
+    assert world.kafka.requests["create_topics"] == 1
+    assert logs(world) == {"other": (0, 5)}
+    assert [row.topic_id for row in found.status.topics] == [None] * 3
+    assert world.spark.specs.keys() == {Key(NAMESPACE, name) for name in ("full-1", "back-1", "back-2")}
 
 
 def test_a_record_that_does_not_fit_is_told_before_anything_is_made() -> None:

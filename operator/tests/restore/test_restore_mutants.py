@@ -255,6 +255,11 @@ def ids_never_forgotten(patch: Patch) -> None:
     patch.setattr(assess, "find_replaced", lambda *_: set())
 
 
+def topics_of_damage_stay(patch: Patch) -> None:
+    """What an attempt made that failed is left."""
+    patch.setattr(removal, "_left", lambda *_: {})
+
+
 MUTANTS: tuple[Mutant, ...] = (
     (no_approval, stories.test_nothing_is_made_before_the_plan_is_approved_by_its_digest),
     (database_taken_for_stopped, stories.test_while_the_database_runs_nothing_is_made),
@@ -294,6 +299,10 @@ MUTANTS: tuple[Mutant, ...] = (
         partial(moved.test_logs_that_the_database_opened_while_they_were_written_are_not_adopted, stops_again=True),
     ),
     (any_logs, partial(moved.test_logs_that_are_not_what_was_read_back_are_not_adopted, cut=True)),
+    (
+        topics_of_damage_stay,
+        stories.test_damage_that_shows_when_objects_are_read_ends_it_with_no_topic_left_and_touches_no_other,
+    ),
     (adopted_ones_go, moved.test_a_log_that_somebody_else_has_adopted_does_not_go),
     (anybodys_pool, moved.test_a_pool_that_another_walcluster_claims_is_not_restored),
     (not_asked_again, moved.test_a_database_that_starts_right_before_the_topics_are_made_is_waited_for),

@@ -13,13 +13,13 @@ from seawall.domain.columns import Ids, Numbers
 from seawall.domain.ledger import offsets
 from tests.adversary.test_adversary_mutants import grants_what_is_gone, no_holds, no_reread
 from tests.backup.test_backup_mutants import nobody_holds_between
+from tests.datanodes.test_restart_mutants import maintenance_kept, no_finalizer, others_ignored
 from tests.reassignment.test_reassignment_mutants import (
     batch_too_large,
     min_isr_raised_at_once,
     no_throttle,
     throttle_left,
 )
-from tests.rollout.test_restart_mutants import maintenance_kept, no_finalizer, others_ignored
 from tests.simulation.clocks import ProcessClock
 from tests.simulation.run import simulate
 from tests.subscription.test_foreign_writer_mutants import all_is_ours

@@ -16,6 +16,8 @@ from seawall.handlers.wiring import Meters, Outside, wire
 from seawall.reconciler import Outcome, Reconciler, Ticked
 from seawall.workqueue import WorkQueue
 from tests.fakes.kafka import FakeKafkaClusters
+from tests.fakes.kafka_objects import FakeKafkaObjects
+from tests.fakes.kafka_pods import FakeKafkaPods
 from tests.fakes.meters import FakeMeters
 from tests.fakes.object_store import FakeObjectStores
 from tests.simulation.calls import Guarded, Tick
@@ -65,6 +67,7 @@ class Process:
             guard(day.intents),
             guard(day.spark),
             guard(day.datanodes),
+            FakeKafkaPods(FakeKafkaObjects()),
             self.clock,
             self.clock,
             FakeObjectStores(),

@@ -256,7 +256,10 @@ def test_resync_reads_anew_what_the_topic_of_rows_takes() -> None:
 
 
 def test_it_begins_with_a_snapshot_whose_volume_all_pods_have_and_another_one_is_another_run() -> None:
-    world = RecordsWorld()
+    begins_with_a_snapshot(RecordsWorld())
+
+
+def begins_with_a_snapshot(world: RecordsWorld) -> None:
     snapshot = {"uri": "file:///snapshot/may", "persistentVolumeClaim": "snapshots"}
     world.subscribe(start={"from": "Snapshot", "snapshot": snapshot})
     world.live(world.is_even)

@@ -75,7 +75,18 @@ def is_lost(world: SubscriptionWorld) -> Callable[[SubscriptionWorld], bool]:
     return lambda each: each.subscription().status.state is SubscriptionState.LOST and not each.spark.applications
 
 
-@pytest.mark.parametrize("story", [begins, stops_a_topic, is_suspended, is_resynced, grows, is_lost])
+def begins_anew_after_a_purge(world: SubscriptionWorld) -> Callable[[SubscriptionWorld], bool]:
+    is_over = is_lost(world)
+    world.live(lambda: is_over(world))
+    world.purged("wal_0", 120)
+    world.subscribe(resync="after the outage")
+    return lambda each: each.runs(2) and any(row.stopped for row in each.subscription().status.topics)
+
+
+STORIES = [begins, stops_a_topic, is_suspended, is_resynced, grows, is_lost, begins_anew_after_a_purge]
+
+
+@pytest.mark.parametrize("story", STORIES)
 def test_a_death_at_any_call_of_a_subscription_changes_nothing_about_the_end(story: Story[SubscriptionWorld]) -> None:
     assert deaths_of(SubscriptionWorld(), story, end_state) > 3
 

@@ -8,9 +8,20 @@ from typing import Any
 
 import pytest
 
+from seawall.api.v1alpha1.subscription_status import WALSubscriptionStatus
 from seawall.controllers import subscription
 from seawall.domain.kafka_log import LogOffsets, ProducerId, ProducerState
-from seawall.domain.subscription import case, contract, decide, holding, logs, promotion, running, targets
+from seawall.domain.subscription import (
+    case,
+    contract,
+    decide,
+    holding,
+    logs,
+    promotion,
+    published,
+    running,
+    targets,
+)
 from seawall.domain.subscription.brokers import TargetReason
 from seawall.domain.subscription.case import Case
 from seawall.domain.subscription.contract import Summary
@@ -18,7 +29,9 @@ from seawall.domain.subscription.logs import LogsNow, Position
 from seawall.observe import subscription_parts
 from seawall.observe.subscription import Wanted
 from seawall.observe.subscription_parts import SubscriptionReader
+from tests.subscription import test_lag_budget as budgets
 from tests.subscription import test_promotion as promotions
+from tests.subscription import test_stops as stops
 from tests.subscription import test_subscription as stories
 from tests.subscription import test_subscription_waits as waits
 from tests.support.mutants import Mutant, find_survivors
@@ -93,6 +106,20 @@ def never_lost(patch: Patch) -> None:
     patch.setattr(SubscriptionReader, "_is_over_budget", lambda *_: False)
 
 
+def no_age_of_what_is_unknown(patch: Patch) -> None:
+    """A target that does not answer uses up no time."""
+    patch.setattr(subscription_parts, "kept_from", _of_known_positions)
+
+
+def _of_known_positions(found: Case) -> dict[str, int]:
+    return {name: each.keep_from for name, each in found.standings.items() if isinstance(each, Position)}
+
+
+def gaps_are_left_to_the_job(patch: Patch) -> None:
+    """A topic that has no place in the hold stops by the word of a job alone, and no job begins without it."""
+    patch.setattr(holding, "leave", lambda _: None)
+
+
 def any_target(patch: Patch) -> None:
     """Whatever Kafka answers is the right one."""
     patch.setattr(Wanted, "why_not", lambda *_: None)
@@ -129,7 +156,7 @@ def begins_while_paused(patch: Patch) -> None:
 
 def blocked_configs_are_right(patch: Patch) -> None:
     """Configs that may not be set now are looked at again a minute later."""
-    patch.setattr(subscription, "changes_configs", lambda *_: False)
+    patch.setattr(subscription, "weigh", lambda *given: (decide.decide(*given), False))
 
 
 def any_configs(patch: Patch) -> None:
@@ -264,12 +291,25 @@ def stopped_topics_count(patch: Patch) -> None:
     patch.setattr(subscription_parts, "bytes_kept", lambda _, found: found.status.lag_bytes or 0)
 
 
+def no_event_of_a_stop(patch: Patch) -> None:
+    """It is in the status alone."""
+    patch.setattr(published, "_stops", lambda *_: ())
+
+
+def a_stop_is_told_at_each_look(patch: Patch) -> None:
+    """As if it had not been known before."""
+    honest = published._stops
+    patch.setattr(published, "_stops", lambda _, after: honest(WALSubscriptionStatus(), after))
+
+
 def any_brokers(patch: Patch) -> None:
     """Brokers may forget producers when they like."""
     patch.setattr(decide, "compare", lambda _: (TargetReason.SAFE, ""))
 
 
 MUTANTS: tuple[Mutant, ...] = (
+    (no_event_of_a_stop, stops.a_purge_stops_it),
+    (a_stop_is_told_at_each_look, stops.a_purge_stops_it),
     (any_brokers, stories.test_a_target_that_forgets_producers_while_connections_stay_open_is_refused),
     (stopped_topics_count, stories.test_a_stopped_topic_uses_up_the_budget_and_the_others_go_on_without_it),
     (not_fenced, promotions.test_a_failover_fences_pads_and_lists_what_is_lost),
@@ -284,6 +324,8 @@ MUTANTS: tuple[Mutant, ...] = (
     (records_of_others, stories.test_a_topic_with_records_of_others_is_not_written_to),
     (made_again, stories.test_a_topic_of_the_target_is_never_made_again_by_itself),
     (never_lost, stories.test_a_dead_target_is_at_risk_then_lost_and_resync_brings_it_back),
+    (no_age_of_what_is_unknown, budgets.a_dead_target_uses_up_the_time),
+    (gaps_are_left_to_the_job, budgets.a_suspended_one_uses_up_the_bytes),
     (any_target, stories.test_the_target_must_not_be_the_source),
     (any_target, stories.test_another_target_than_the_first_is_not_written_to),
     (any_word, stories.test_a_word_about_another_request_counts_for_nothing),

@@ -10,7 +10,7 @@ from seawall.api.meta import Key
 from seawall.api.v1alpha1.subscription_status import HandedOn, StopReason, SubscriptionState
 from seawall.observe.chains import find_newest
 from tests.fakes.object_store import FakeObjectStores
-from tests.subscription.test_records_sink import begins_what_has_a_gap_anew, make_table
+from tests.subscription.test_records_sink import begins_what_has_a_gap_anew, begins_with_a_snapshot, make_table
 from tests.worlds.purge_world import NAMESPACE, TOPICS
 from tests.worlds.table_world import BUCKET, DECLARED, KEY, PASSWORD, SPEC, TableWorld
 from tests.worlds.verification_world import why
@@ -76,6 +76,10 @@ def test_what_is_no_commit_of_its_own_moves_no_hold() -> None:
         world.objects[newest[:-25] + f"{number:020}.json"] = json.dumps(forged).encode()
         world.live(ticks=30)
         assert world.granted()["wal_0"] == 40
+
+
+def test_it_begins_with_a_snapshot_whose_volume_all_pods_have_and_another_one_is_another_run() -> None:
+    begins_with_a_snapshot(TableWorld())
 
 
 def test_a_gap_begins_anew_as_another_chain() -> None:

@@ -24,27 +24,22 @@ from refdb.wal.options import WalOptions
 from refdb.wal.topics import require_topics
 from refdb.web import Client
 from seawall.adapters.clock import MonotonicStopwatch, ServerDates, SystemClock
-from seawall.adapters.greptimedb.clients import GreptimeDataPlanes
+from seawall.adapters.data_planes import AllDataPlanes
 from seawall.adapters.kafka.clusters import ConfluentKafkaClusters
 from seawall.adapters.kube.api import KubeApi
 from seawall.adapters.kube.intents import ConfigMapIntentStore
 from seawall.adapters.kube.objects import KubeAdapter
 from seawall.api.meta import InvalidSpec, Key
-from seawall.api.v1alpha1.cluster import (
-    BrokersStatus,
-    DataPlaneStatus,
-    KafkaStatus,
-    WALCluster,
-    WALClusterStatus,
-)
+from seawall.api.v1alpha1.cluster import DataPlaneStatus, WALCluster, WALClusterStatus
+from seawall.api.v1alpha1.kafka_brokers import BrokersStatus, KafkaStatus
 from seawall.api.v1alpha1.purge import WALPurge
 from seawall.controllers.purge import WALPurgeController
 from seawall.domain.dataplane.connection import DataPlaneConnection
-from seawall.domain.dataplane.greptimedb_cluster import declared_database
 from seawall.domain.kafka import KafkaConnection, KafkaView
 from seawall.domain.ledger.observation import read_shards
 from seawall.domain.ledger.shards import PoolId, shards_of
 from seawall.observe.connections import resolve_data_plane
+from seawall.observe.declared_database import declared_database
 from seawall.observe.ledger import LedgerObserver
 from seawall.observe.opened_cluster import ClusterOpener
 from seawall.ports import DataPlaneParts
@@ -80,7 +75,7 @@ class CrashBed:
     kafka: KafkaProcesses
     etcd: EtcdProcess
     database: RefDbProcesses
-    data_planes: GreptimeDataPlanes = field(default_factory=GreptimeDataPlanes)
+    data_planes: AllDataPlanes = field(default_factory=AllDataPlanes)
     clusters: ConfluentKafkaClusters = field(default_factory=ConfluentKafkaClusters)
     worlds: list[CrashWorld] = field(default_factory=list)
 

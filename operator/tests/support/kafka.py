@@ -45,10 +45,17 @@ def topic_ids(logs: KafkaLogs, names: Sequence[str]) -> dict[str, str]:
 
 
 class KafkaEyes:
-    """Looks at topics and meddles with them."""
+    """Looks at topics and meddles with them.
 
-    def __init__(self, servers: Sequence[str]) -> None:
-        self._client = AdminClient({"bootstrap.servers": ",".join(servers), "log_level": 0})
+    Args:
+        timeout: of a look at offsets; what is asked of a broker that dies is not asked of another one before.
+    """
+
+    def __init__(self, servers: Sequence[str], timeout: float = TIMEOUT) -> None:
+        # Without sparse connections: else a request for a broker that is down takes a processor.
+        options = {"enable.sparse.connections": False, "reconnect.backoff.max.ms": 2_000, "log_level": 0}
+        self._client = AdminClient({"bootstrap.servers": ",".join(servers), **options})
+        self._timeout = timeout
 
     def topics(self, prefix: str) -> dict[str, TopicMetadata]:
         """The topics whose name starts with the prefix, by name, as one of the brokers knows them."""
@@ -129,8 +136,8 @@ class KafkaEyes:
 
     def _offsets(self, prefix: str, which: OffsetSpec) -> dict[str, int]:
         asked = {TopicPartition(name, 0): which for name in self.topics(prefix)}
-        answers = self._client.list_offsets(asked, request_timeout=TIMEOUT)
-        return {partition.topic: future.result(TIMEOUT).offset for partition, future in answers.items()}
+        answers = self._client.list_offsets(asked, request_timeout=self._timeout)
+        return {partition.topic: future.result(self._timeout).offset for partition, future in answers.items()}
 
     def delete_records(self, before: Mapping[str, int]) -> None:
         """Deletes the records before these offsets, as a tool of somebody else does."""

@@ -37,9 +37,16 @@ class KubeClient:
         self.server = server
         self._client = config.new_client_from_config(str(server.kubeconfig))  # type: ignore[no-untyped-call]
 
-    def request(self, method: str, path: str, body: object = None, content_type: str = "application/json") -> Object:
+    def request(
+        self,
+        method: str,
+        path: str,
+        body: object = None,
+        content_type: str = "application/json",
+        accept: str = "application/json",
+    ) -> Object:
         """One request; everything but 2xx is a Refusal, also no answer (status 0)."""
-        headers = {"Accept": "application/json", "Content-Type": content_type}
+        headers = {"Accept": accept, "Content-Type": content_type}
         call = self._client.param_serialize(method, path, header_params=headers, body=body, auth_settings=[])
         try:
             response = self._client.call_api(*call, _request_timeout=(10, 30))

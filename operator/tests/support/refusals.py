@@ -10,6 +10,7 @@ from tests.support.watched import watched
 
 ACTIONS = frozenset(
     {
+        "add_acls",
         "advance_markers",
         "alter_configs",
         "alter_throttles",
@@ -23,13 +24,17 @@ ACTIONS = frozenset(
         "evict",
         "flush_regions",
         "reassign",
+        "remove_acls",
+        "renew_template",
         "replace_spec",
         "set_config_hash",
         "set_finalizers",
         "set_maintenance",
         "set_partition",
+        "set_password",
         "write",
         "write_config_map",
+        "write_record",
     }
 )
 """All calls that change something, but for status and events."""

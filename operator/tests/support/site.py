@@ -61,6 +61,7 @@ class Site:
         external: Mapping[str, Any] | None = None,
         config_map: str | None = None,
         greptimedb: Mapping[str, Any] | None = None,
+        http: Mapping[str, Any] | None = None,
         annotations: Mapping[str, str] | None = None,
     ) -> Object:
         """Creates a WALCluster on this site's Kafka: two topics, unless told otherwise."""
@@ -69,6 +70,8 @@ class Site:
             "topics": {"prefix": self.prefix, "count": 2, **(topics or {})},
         }
         data_plane: Object = {"greptimedb": greptimedb} if greptimedb is not None else {}
+        if http is not None:
+            data_plane["http"] = http
         if config_map is not None:
             data_plane["walConfig"] = {"configMapName": config_map}
         if data_plane:

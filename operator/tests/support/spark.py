@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import gzip
 import json
+import threading
 from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
@@ -16,13 +17,17 @@ from tests.support.kube import KubeClient, Object, load_yaml
 BUILD_SECONDS = 1200.0
 APPLICATIONS = "/apis/sparkoperator.k8s.io/v1beta2/namespaces/{}/sparkapplications"
 
+_INSTALLING = threading.Lock()
+"""Stories of one test are told at the same time."""
+
 
 def install_spark_crd(kube: KubeClient) -> None:
     """Installs the CRD of SparkApplications, out of the chart of the real Spark Operator, and waits for it."""
-    if kube.find(APPLICATIONS.format("default")) is not None:
-        return
-    chart: Path = platform_folder("spark/operator.sh", BUILD_SECONDS) / "chart"
-    kube.install_crd(load_yaml(chart / "crds/sparkoperator.k8s.io_sparkapplications.yaml"))
+    with _INSTALLING:
+        if kube.find(APPLICATIONS.format("default")) is not None:
+            return
+        chart: Path = platform_folder("spark/operator.sh", BUILD_SECONDS) / "chart"
+        kube.install_crd(load_yaml(chart / "crds/sparkoperator.k8s.io_sparkapplications.yaml"))
 
 
 @dataclass(frozen=True, slots=True)

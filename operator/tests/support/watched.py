@@ -7,7 +7,7 @@ from typing import Any, Protocol
 
 from seawall.ports import DataPlaneParts
 
-OPENS = frozenset({"connect", "logs", "reassigner"})
+OPENS = frozenset({"connect", "logs", "reassigner", "users"})
 """Calls whose answer is a port, too, or the parts of a database."""
 
 

@@ -170,7 +170,7 @@ def set_to(name: str, value: str) -> Callable[[], None]:
 
 def seawalls_user(patch: Patch) -> None:
     """The job gets Seawall's own user of Kafka."""
-    patch.setattr(case, "kafka_of_job", lambda spec, _: spec.kafka.external)
+    patch.setattr(case, "kafka_of_job", lambda key, spec, _: spec.kafka.access(key))
 
 
 def nobody_warns(patch: Patch) -> None:

@@ -12,18 +12,13 @@ from datetime import timedelta
 from typing import Any, Protocol
 
 from seawall.api.meta import Key
-from seawall.api.v1alpha1.cluster import (
-    BrokersStatus,
-    DataPlaneStatus,
-    KafkaStatus,
-    WALCluster,
-    WALClusterStatus,
-)
+from seawall.api.v1alpha1.cluster import DataPlaneStatus, WALCluster, WALClusterStatus
 from seawall.api.v1alpha1.hold import HoldState, WALHold, WALHoldStatus
+from seawall.api.v1alpha1.kafka_brokers import BrokersStatus, KafkaStatus
 from seawall.api.v1alpha1.policy import WALPurgePolicy
 from seawall.api.v1alpha1.purge import WALPurge
 from seawall.controllers.purge import WALPurgeController
-from seawall.domain.dataplane.connection import ClientTLS, DataPlaneConnection
+from seawall.domain.dataplane.connection import ClientTLS, DatabaseConnection, User
 from seawall.domain.frozen_targets import Target
 from seawall.domain.ledger.intents import FenceRecord
 from seawall.domain.ledger.observation import read_shards
@@ -33,7 +28,7 @@ from seawall.observe.opened_cluster import ClusterOpener
 from seawall.observe.reading import read_targets
 from seawall.ports import DataPlaneParts, DataPlanes, MaintenanceSwitch
 from seawall.reconciler import Outcome, Reconciler
-from tests.fakes.dataplane import FakeDataPlane, FakeMetadataStore, FakeRegion, etcd_of, settings
+from tests.fakes.dataplane import FakeDataPlane, FakeMetadataStore, FakeRegion, etcd_of, metasrv_of, settings
 from tests.fakes.intents import FakeIntentStore
 from tests.fakes.kafka import FakeKafka, FakeKafkaClusters
 from tests.fakes.kube import FakeKube
@@ -98,6 +93,15 @@ class Calls:
         """The same port."""
         return watched(self, port)
 
+    def make_before(self, number: int, move: Callable[[], object]) -> None:
+        """Right before the call of this number, counted from 0, the move is made."""
+
+        def before(_: str) -> None:
+            if len(self.names) == number + 1:
+                move()
+
+        self.before = before
+
     def call(self, function: Callable[..., Any], name: str, *args: Any, **kwargs: Any) -> Any:
         """One call."""
         self.names.append(name)
@@ -116,13 +120,19 @@ class Databases:
     world: World
     calls: Guard
 
-    def connect(self, key: Key, connection: DataPlaneConnection) -> DataPlaneParts:  # noqa: ARG002 - the port has it
+    def connect(self, key: Key, connection: DatabaseConnection) -> DataPlaneParts:  # noqa: ARG002 - the port has it
         """The metasrv and the frontend of one address, and the metadata store of another."""
-        data_plane = self.world.data_planes.get(connection.metasrv, self.world.data_plane)
+        data_plane = self.world.data_planes.get(metasrv_of(connection), self.world.data_plane)
         store = self.world.stores.get(etcd_of(connection), self.world.store)
         return DataPlaneParts(self.calls.guard(data_plane), self.calls.guard(store))
 
-    def maintenance_of(self, key: Key, metasrv: str, tls: ClientTLS) -> MaintenanceSwitch:  # noqa: ARG002 - the port
+    def maintenance_of(
+        self,
+        key: Key,  # noqa: ARG002 - the port
+        metasrv: str,
+        tls: ClientTLS,  # noqa: ARG002
+        user: User | None = None,  # noqa: ARG002
+    ) -> MaintenanceSwitch:
         """Of the database at this address."""
         switch: MaintenanceSwitch = self.calls.guard(self.world.data_planes.get(metasrv, self.world.data_plane))
         return switch

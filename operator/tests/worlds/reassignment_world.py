@@ -41,6 +41,23 @@ TOPICS = tuple(f"wal_{number}" for number in range(6))
 MAX_ROUNDS = 400
 ROUND_SECONDS = 2.0
 KAFKA_CHANGES = frozenset({"alter_configs", "alter_throttles", "reassign", "elect_preferred_leaders", "create_topics"})
+SERVERS = ("kafka:9092", "wal-1.db.svc:9092")
+MANAGED = {
+    "managed": {
+        "version": "4.3.1",
+        "security": {"insecure": True},
+        "nodePools": [
+            {
+                "name": "controllers",
+                "roles": ["controller"],
+                "firstId": 100,
+                "replicas": 1,
+                "storage": {"size": "1Gi"},
+            },
+            {"name": "brokers", "roles": ["broker"], "firstId": 0, "replicas": 5, "storage": {"size": "1Gi"}},
+        ],
+    }
+}
 CHANGES = KAFKA_CHANGES | {"write_config_map", "set_finalizers", "replace_status"}
 
 
@@ -50,6 +67,7 @@ class World:
 
     Attributes:
         replicas: of topic `wal_<n>`, by n.
+        is_managed: Seawall runs this Kafka.
         pace: how many partitions get on while the operator waits once; 0: nothing arrives.
         lines: what happened, as people and Kafka see it.
     """
@@ -66,6 +84,7 @@ class World:
     topics: dict[str, Any] = field(default_factory=dict)
     reassignment: dict[str, Any] = field(default_factory=dict)
     internal_topics: dict[str, Any] = field(default_factory=dict)
+    is_managed: bool = False
     strimzi: FakeStrimzi = field(default_factory=FakeStrimzi)
     _is_reached: bool = False
 
@@ -97,7 +116,7 @@ class World:
 
     def _apply(self) -> None:
         spec = {
-            "kafka": {"external": {"bootstrapServers": ["kafka:9092"]}},
+            "kafka": MANAGED if self.is_managed else {"external": {"bootstrapServers": ["kafka:9092"]}},
             "topics": {"prefix": "wal", "count": len(TOPICS), **self.topics},
             "reassignment": self.reassignment,
             "internalTopics": self.internal_topics,
@@ -109,7 +128,7 @@ class World:
     def process(self, guard: Any = None) -> list[Reconciler[Any, Any, Any, Any]]:
         """A new operator process, which remembers nothing: both of its controllers of WALClusters."""
         guard = guard or Unwatched()
-        kube, clusters = guard.guard(self.kube), guard.guard(FakeKafkaClusters({"kafka:9092": self.kafka}))
+        kube, clusters = guard.guard(self.kube), guard.guard(FakeKafkaClusters(dict.fromkeys(SERVERS, self.kafka)))
         nothing = FakeDataPlanes(DataPlaneParts(FakeDataPlane(), FakeMetadataStore()))
         ledgers = LedgerObserver(ClusterOpener(kube, clusters, nothing), FakeIntentStore(), self.time, self.time)
         manages = WALClusterController(

@@ -13,17 +13,15 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from seawall.api.meta import MAINTENANCE_FINALIZER, Condition, ConditionType, Key
-from seawall.api.v1alpha1.cluster import (
-    BrokersStatus,
-    DataPlaneStatus,
-    KafkaStatus,
-    WALCluster,
-    WALClusterStatus,
-)
+from seawall.api.v1alpha1.cluster import DataPlaneStatus, WALCluster, WALClusterStatus
+from seawall.api.v1alpha1.disruption import Disruption
+from seawall.api.v1alpha1.kafka_brokers import BrokersStatus, KafkaStatus
 from seawall.api.v1alpha1.rollout import RestartStatus, RollStage
-from seawall.controllers.rollout import RestartController
+from seawall.controllers.datanodes import RestartController
 from seawall.domain.conditions import find_condition
-from seawall.domain.dataplane.greptimedb_cluster import DatanodeSet, GreptimeDBCluster, Storage
+from seawall.domain.dataplane.connection import contract_address
+from seawall.domain.dataplane.declared import DatanodeSet
+from seawall.domain.dataplane.greptimedb_cluster import GreptimeDBCluster, Storage
 from seawall.domain.ledger.intents import raise_intent
 from seawall.domain.ledger.observation import Observation
 from seawall.domain.rollout.workload import Template, Termination, UpdateStrategy
@@ -33,12 +31,12 @@ from seawall.observe.opened_cluster import ClusterOpener
 from seawall.observe.partitions import PartitionObserver
 from seawall.ports import DataPlaneParts
 from seawall.reconciler import Outcome, Reconciler, Ticked
-from tests.fakes.datanodes import FakeDatanodes
 from tests.fakes.dataplane import FakeDataPlane, FakeDataPlanes, FakeMetadataStore, FakeRegion
 from tests.fakes.intents import FakeIntentStore
 from tests.fakes.kafka import FakeKafka, FakeKafkaClusters
 from tests.fakes.kube import FakeKube
 from tests.fakes.meters import FakeMeters
+from tests.fakes.workloads import FakeWorkloads
 from tests.support.clock import Time
 from tests.support.worlds import Unwatched, edit_annotations
 
@@ -111,7 +109,7 @@ class World:
     time: Time = field(default_factory=lambda: Time(START))
     kafka: FakeKafka = field(default_factory=FakeKafka)
     store: FakeMetadataStore = field(default_factory=FakeMetadataStore)
-    datanodes: FakeDatanodes = field(default_factory=FakeDatanodes)
+    datanodes: FakeWorkloads = field(default_factory=FakeWorkloads)
     intents: FakeIntentStore = field(default_factory=FakeIntentStore)
     meters: FakeMeters = field(default_factory=FakeMeters)
     annotations: dict[str, str] = field(default_factory=dict)
@@ -132,6 +130,9 @@ class World:
         self.data_plane = FakeDataPlane(now=self.time.now)
         self.datanodes.now = self.time.now
         self.store.database = self.data_plane
+        http = self.data_plane_spec.get("http")
+        declared = DATABASE["metasrv"] if http is None else contract_address(http["url"])
+        self._first = "http://db-meta.db.svc:4000" if self.is_managed else declared
         if self.is_managed:
             self.strategy, self.partition, self.data_plane_spec = UpdateStrategy.ROLLING_UPDATE, NEVER_TOO_LOW, MANAGED
             self.kube.greptimedb_clusters[MANAGER] = managed_cluster()
@@ -366,6 +367,10 @@ class World:
         found = self.kube.get(WALCluster, WAL)
         return RestartStatus() if found is None or found.status.restart is None else found.status.restart
 
+    def disruption(self) -> Disruption | None:
+        """What its status says is disrupted."""
+        return self.cluster().status.disruption
+
     def health(self) -> Condition:
         """DatanodesHealthy."""
         found = find_condition(self.cluster().status.conditions, ConditionType.DATANODES_HEALTHY)
@@ -395,8 +400,7 @@ class World:
 
     def databases(self) -> dict[str, FakeDataPlane]:
         """By the addresses of their metasrvs."""
-        first = "http://db-meta.db.svc:4000" if self.is_managed else DATABASE["metasrv"]
-        return {first: self.data_plane, **self.others}
+        return {self._first: self.data_plane, **self.others}
 
     def in_maintenance(self) -> list[FakeDataPlane]:
         """The databases that are."""

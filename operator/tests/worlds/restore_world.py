@@ -22,9 +22,9 @@ from seawall.controllers.ledger import LedgerWatch
 from seawall.controllers.restore import WALRestoreController
 from seawall.domain.restore.contract import logs_digest
 from seawall.reconciler import Reconciler
-from tests.fakes.datanodes import FakeDatanodes
 from tests.fakes.kafka import FakeKafkaClusters
 from tests.fakes.strimzi import FakeStrimzi
+from tests.fakes.workloads import FakeWorkloads
 from tests.worlds.backup_world import BackupWorld, Done, Request
 from tests.worlds.purge_world import NAMESPACE, TOPICS, WAL, Calls, Guard
 
@@ -46,20 +46,20 @@ class RestoreWorld(BackupWorld):
         half_written: how many of the next jobs die with records in the first topic.
         foreign_writer: whether something else writes to the first topic while the next job does.
         broken_store: whether the store lost an object.
+        rotten: whether an object of the store has other bytes than were written: a plan, which reads none, is made.
         decodes_none: whether the image is an older one, which knows nothing of decoding.
         undecodable: whether what was backed up has a record that does not decode.
         lost_owners: by topic which region wrote which record, when Kafka was lost.
-        removed: ids of the topics that were deleted, with how many records they had.
         ours: ids of the topics that a status has named.
     """
 
     half_written: int = 0
     foreign_writer: bool = False
     broken_store: bool = False
+    rotten: bool = False
     decodes_none: bool = False
     undecodable: bool = False
     lost_owners: dict[str, dict[int, int]] = field(default_factory=dict)
-    removed: dict[str, int] = field(default_factory=dict)
     ours: set[str] = field(default_factory=set)
     is_lost: bool = False
     strimzi: FakeStrimzi = field(default_factory=FakeStrimzi)
@@ -71,7 +71,7 @@ class RestoreWorld(BackupWorld):
     """What the job says of its plan, instead of the truth."""
 
     def __post_init__(self) -> None:
-        self.datanodes = FakeDatanodes(now=self.time.now)
+        self.datanodes = FakeWorkloads(now=self.time.now)
         self.datanodes.apply(DATANODES, replicas=3)
         self.datanodes.scale(DATANODES, 3)
         super().__post_init__()
@@ -266,6 +266,13 @@ class RestoreWorld(BackupWorld):
             topic = self.kafka.topics.get(into[name])
             if topic is None or topic.log.topic_id != topic_id or topic.log.end > 0:
                 return Outcome.REFUSED, f"topic {into[name]} is not empty, or is another", {}
+        return self._written(request, found, into)
+
+    def _written(self, request: Request, found: dict[str, tuple[int, int, int]], into: dict[str, str]) -> Done:
+        """What a job answers whose topics are empty."""
+        if self.rotten:
+            finding = {"kind": "ObjectChanged", "object": "data/0.parquet", "topic": min(found), "offset": 1}
+            return Outcome.FAILED, "object data/0.parquet has another SHA-256", {"findings": [finding]}
         for name, (start, end, pad_end) in found.items():
             log = self.kafka.topics[into[name]].log
             assert str(log.topic_id) in self.ours, "it writes to a topic that no status names"

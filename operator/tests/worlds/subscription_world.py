@@ -205,7 +205,7 @@ class SubscriptionWorld(VerificationWorld):
             return stop("IdentityFenceBroken", log.end)
         ours = self._mirrored(log)
         if name in self.diverged or log.end > min(ours, source.log.end):
-            return None if self.is_blind else stop("Diverged", ours)
+            return None if self.is_blind else stop("Diverged", min(ours, source.log.end))
         if max(log.end, topic["from"]) < source.log.log_start:
             return stop("SourceGap", log.end)
         count = max(topic["from"] - log.end, min(self.stride, source.log.end - log.end))

@@ -67,6 +67,6 @@ def test_no_text_is_taken_for_html() -> None:
 
 def test_the_plots_mark_each_finding_at_its_offset() -> None:
     page = render_page(report_on(MISSING, Finding(Kind.SEQUENCE_GAP, "wal_0", "gap", 4710)))
-    marks = [float(x) for x in re.findall(r'<path d="M([\d.]+) ', page)]
+    marks = [float(x) for x in re.findall(r'<rect class="mark \w+" x="([\d.]+)"', page)]
     assert len(marks) == 2
     assert marks[0] > marks[1]  # the worst one is drawn last

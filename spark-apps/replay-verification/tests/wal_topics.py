@@ -12,7 +12,8 @@ from confluent_kafka.admin import AdminClient, NewTopic, OffsetSpec
 from wal_logs import DATA, OTHER, Record
 
 TIMEOUT = 30.0
-_NO_LEADER = {
+_NOT_YET = {
+    KafkaError.UNKNOWN_TOPIC_OR_PART,
     KafkaError.NOT_LEADER_FOR_PARTITION,
     KafkaError.FENCED_LEADER_EPOCH,
     KafkaError.UNKNOWN_LEADER_EPOCH,
@@ -43,8 +44,9 @@ class Topics:
             if error is not None:
                 failed.append(error)
 
-        # A batch that is sent again, as the leader of a new topic may not be known, must not land behind later ones.
-        ordered = {"acks": "all", "enable.idempotence": True, "linger.ms": 5}
+        # A batch that is sent again, as the leader of a new topic may not be known, must not land behind later ones. An
+        # idempotent producer would see to that, too, and takes half a second to get its id.
+        ordered = {"acks": "all", "max.in.flight.requests.per.connection": 1, "linger.ms": 5}
         producer = Producer({"bootstrap.servers": self.servers, **ordered})
         for name, records in logs.items():
             for key, value in records:
@@ -91,8 +93,7 @@ class Topics:
 
     def ids(self, *names: str) -> dict[str, str]:
         """The topics' ids."""
-        found = self._admin.describe_topics(TopicCollection(list(names)))
-        return {name: str(future.result(TIMEOUT).topic_id).translate(_URL_SAFE) for name, future in found.items()}
+        return {name: self._id(name) for name in names}
 
     def topic(
         self,
@@ -114,15 +115,23 @@ class Topics:
             "regions": [{"id": region, "readsFrom": first, "flushed": None} for region, first in regions.items()],
         }
 
+    def _id(self, name: str) -> str:
+        asked = TopicCollection([name])
+        return str(self._of_a_leader(lambda: self._admin.describe_topics(asked)).topic_id).translate(_URL_SAFE)
+
     def _of_a_leader(self, ask: Callable[[], Mapping[Any, Any]]) -> Any:
-        """The only answer; a new topic has no leader yet, and librdkafka finds none until it asks for metadata."""
+        """The only answer.
+
+        A new topic is not known to every broker and has no leader yet, and librdkafka finds none until it asks for
+        metadata.
+        """
         give_up = time.monotonic() + TIMEOUT
         while True:
             (future,) = ask().values()
             try:
                 return future.result(TIMEOUT)
             except KafkaException as error:
-                if error.args[0].code() not in _NO_LEADER or time.monotonic() > give_up:
+                if error.args[0].code() not in _NOT_YET or time.monotonic() > give_up:
                     raise
             time.sleep(0.05)
             self._admin.list_topics(timeout=TIMEOUT)

@@ -28,6 +28,8 @@ def test_a_client_of_librdkafka_gets_the_same_by_its_own_names(tmp_path: Path) -
     sasl = Sasl("SCRAM-SHA-512", tmp_path / "user", str(tmp_path / "password"))
     assert librdkafka_options(kafka(tls, sasl)) == {
         "bootstrap.servers": "a:1,b:2",
+        "enable.sparse.connections": "false",
+        "reconnect.backoff.max.ms": "2000",
         "security.protocol": "SASL_SSL",
         "ssl.ca.pem": "CA",
         "ssl.certificate.pem": "CERT",

@@ -16,6 +16,8 @@ from confluent_kafka.admin import AdminClient, NewTopic
 from wal_topics import TIMEOUT, Topics
 
 from seawall_e2e.waiting import wait_until
+from sparkjob.kafka import Kafka
+from sparkjob.kafka_options import librdkafka_options
 from sparkjob.wire.batches import Batch, batches
 from sparkjob.wire.kafka_state import KafkaState, TopicState
 from sparkjob.wire.reader import Range, Reader
@@ -53,7 +55,7 @@ class Restores:
     @property
     def options(self) -> dict[str, str]:
         """Of clients."""
-        return {"bootstrap.servers": self.servers}
+        return librdkafka_options(Kafka(tuple(self.servers.split(",")), self.cluster_id, None, None))
 
     def make_anew(self, *names: str) -> None:
         """Empty topics of these names, whether there are some or not; every broker that is asked knows the new ones."""

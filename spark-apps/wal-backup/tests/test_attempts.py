@@ -95,6 +95,21 @@ def is_whole(bed: Bed, answer: Answer, topic: str) -> None:
     assert (bed.check().code, bed.inspect().code) == (0, 0)
 
 
+def test_the_keys_of_the_store_are_in_nothing_that_driver_and_executors_write_or_are_started_with(bed: Bed) -> None:
+    """In pods the logs of executors are gone when a job has ended; here they stay."""
+    topic = filled(bed)
+    request = bed.request((topic, 0, RECORDS), parent=None, name="full", attempt=1, verify="Checksums")
+    with application(bed, "local-cluster[1,1,1024]", request) as (process, summary):
+        assert process.wait(PATIENCE_SECONDS) == 0, (bed.folder / "own.log").read_text()[-3000:]
+    logs = {path: path.read_text() for path in (bed.folder / "spark/work").rglob("std*")}
+    of_executors = "".join(logs.values())
+    assert f"{EXECUTOR}" in of_executors, "it begins with the command that starts it"
+    written = (bed.folder / "own.log").read_text() + of_executors + summary.read_text()
+    keys = [Path(bed.storage["s3"][name]).read_text().strip() for name in ("accessKeyIdFile", "secretAccessKeyFile")]
+    assert all(keys)
+    assert not [key for key in keys if key in written]
+
+
 def test_an_executor_that_is_killed_in_mid_write_is_replaced_and_its_half_object_is_garbage(folder_bed: Bed) -> None:
     bed, topic = folder_bed, filled(folder_bed)
     first = object_path("full", 1, 0, 0)

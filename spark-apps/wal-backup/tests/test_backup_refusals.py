@@ -108,6 +108,18 @@ def test_a_parent_that_is_not_there_or_was_changed_is_refused(bed: Bed) -> None:
     ended(bed.back_up((topic, 5, 10), parent=changed, name="more"), "Refused", "it was changed")
 
 
+def test_a_parent_of_a_newer_program_is_not_continued(folder_bed: Bed) -> None:
+    bed, topic = folder_bed, filled(folder_bed)
+    full = bed.back_up((topic, 0, 5))
+    path = bed.manifest_path(full)
+    content = gzip.compress(json.dumps({**json.loads(gzip.decompress(path.read_bytes())), "version": 2}).encode())
+    path.write_bytes(content)
+    newer = Answer(0, {"manifest": {"name": path.name, "digest": digest_of_manifest(content)}})
+    answer = bed.back_up((topic, 5, 10), parent=newer, name="more")
+    ended(answer, "Refused", f"{path.name} has version 2; this program reads version 1")
+    assert [each.name for each in path.parent.iterdir()] == [path.name]
+
+
 def test_nothing_is_overwritten(bed: Bed) -> None:
     topic = filled(bed)
     first = bed.back_up((topic, 0, 5))

@@ -30,10 +30,14 @@ pytest_plugins = ("spark_beds", "backup_beds")
 pytestmark = WITH_SPARK
 
 RECORDS = 40
+TIME = 1_700_000_000_000
+"""Of the records of the second backup and the third, in ms: so their objects have one size."""
 
 
 class Story:
     """A full backup and two that follow it, of two topics: whole, until somebody changes what the store has.
+
+    Both that follow have the same values, each at ten offsets.
 
     Attributes:
         twin: the manifest of another backup that follows the second, and the place where it would be.
@@ -42,12 +46,14 @@ class Story:
     def __init__(self, bed: Bed) -> None:
         self.bed = bed
         self.one, self.other = (f"{name}_{secrets.token_hex(4)}" for name in ("one", "other"))
-        values = {name: [(b"key", f"{name} {n}".encode()) for n in range(RECORDS)] for name in (self.one, self.other)}
+        values = {
+            name: [(b"key", f"{name} {n % 10}".encode()) for n in range(RECORDS)] for name in (self.one, self.other)
+        }
         bed.topics.fill({name: records[:20] for name, records in values.items()})
         self.full = bed.back_up((self.one, 0, 20), (self.other, 0, 20))
-        bed.topics.append({name: records[20:30] for name, records in values.items()})
+        bed.topics.append({name: records[20:30] for name, records in values.items()}, TIME)
         self.second = bed.back_up((self.one, 20, 30), (self.other, 20, 30), parent=self.full, name="second")
-        bed.topics.append({name: records[30:] for name, records in values.items()})
+        bed.topics.append({name: records[30:] for name, records in values.items()}, TIME)
         self.logs = {name: bed.log(name, 0, RECORDS) for name in (self.one, self.other)}
         ranges = tuple((name, 30, RECORDS) for name in self.logs)
         twin = bed.manifest_path(bed.back_up(*ranges, parent=self.second, name="rival"))
@@ -115,6 +121,15 @@ def take_an_older_object(story: Story) -> None:
     shutil.copyfile(story.object_of(story.full), story.object_of(story.second))
 
 
+def exchange_two_objects(story: Story) -> None:
+    """Each is whole, and as large as the other."""
+    one, other = story.object_of(story.second), story.object_of(story.third)
+    content = one.read_bytes()
+    assert len(content) == other.stat().st_size
+    one.write_bytes(other.read_bytes())
+    other.write_bytes(content)
+
+
 def lose_an_object(story: Story) -> None:
     story.object_of(story.second).unlink()
 
@@ -174,11 +189,16 @@ def leave_twins(story: Story) -> None:
     (story.bed.chain / "manifests" / name).write_bytes(content)
 
 
+def come_from_a_newer_program(story: Story) -> None:
+    story.edit(story.third, lambda data: data.update({"version": 2}))
+
+
 CASES: list[tuple[Callable[[Story], None], str, bool]] = [
     (flip_in_a_page, "ObjectChanged", False),
     (flip_in_the_footer, "ObjectChanged", False),
     (cut_at_a_row_group, "ObjectChanged", True),
     (take_an_older_object, "ObjectChanged", True),
+    (exchange_two_objects, "ObjectChanged", False),
     (lose_an_object, "ObjectMissing", True),
     (drop_a_record, "SectionChanged", False),
     (exchange_two_sections, "SectionChanged", False),
@@ -188,8 +208,18 @@ CASES: list[tuple[Callable[[Story], None], str, bool]] = [
     (name_another_parent, "ChainBroken", True),
     (forget_a_section, "OffsetsMissing", True),
     (leave_twins, "ChainBroken", True),
+    (come_from_a_newer_program, "ChainBroken", True),
 ]
 """What is done to the store, what is found, and whether `inspect` finds it, which reads no object."""
+SENTENCES: dict[Callable[[Story], None], str] = {
+    flip_in_a_manifest: "{second} cannot be read",
+    lose_the_manifest_in_the_middle: "{third} names the parent {second}, which is not there",
+    forge_a_parent: "{third} names the parent {second} by digest",
+    name_another_parent: f"{{third}} names the parent {{second}} by digest {'0' * 64}, and it has",
+    leave_twins: "{twin} and {third} follow {second}",
+    come_from_a_newer_program: "{third} has version 2; this program reads version 1",
+}
+"""What is said of a chain that is broken, with the names of manifests."""
 
 
 @pytest.fixture(scope="module")
@@ -221,7 +251,19 @@ def test_what_was_changed_is_named(
         assert named["topic"] in {story.one, story.other}
         assert named["offset"] in {20, 30}
         assert (named["object"] is None) is (kind == "OffsetsMissing")
+    if corrupt is exchange_two_objects:
+        assert [finding["offset"] for finding in checked.summary["findings"] if finding["kind"] == kind] == [20, 30]
+    if kind == "ChainBroken":
+        for summary in (checked.summary, inspected.summary, Restores(bed).plan().summary):
+            assert says(summary, SENTENCES[corrupt], story), summary
     restored_nothing(story, kind, is_planned=not without_reading)
+
+
+def says(summary: dict[str, Any], sentence: str, story: Story) -> bool:
+    """Whether one of its findings has the sentence."""
+    names = {name: getattr(story, name).summary["manifest"]["name"] for name in ("second", "third")}
+    wanted = sentence.format(**names, twin=story.twin[0])
+    return any(wanted in finding["message"] for finding in summary["findings"])
 
 
 def restored_nothing(story: Story, kind: str, *, is_planned: bool) -> None:

@@ -206,6 +206,31 @@ def test_without_any_of_these_rights_no_backup_is_made_and_without_put_one_is_ch
         assert (bed.check("Integrity").code == 0) is (missing == "s3:PutObject"), missing
 
 
+def test_a_user_of_the_store_who_restores_may_list_and_get_and_put_plans_and_no_more_is_needed(
+    bed: Bed, s3: S3Process
+) -> None:
+    topic, bucket, keys = "rights_to_restore", bed.storage["s3"]["bucket"], s3.make_user()
+    bed.topics.fill({topic: LOG.records})
+    assert bed.back_up((topic, 0, LOG.end)).code == 0
+    bed.storage, restores = storage_as(bed, keys, "restorer"), Restores(bed)
+    reads = policy(bucket, keys[0], "s3:GetObject", "s3:ListBucket")
+    s3.set_policy(bucket, reads)
+    answer = restores.plan()
+    assert (answer.summary["outcome"], "the store refuses" in answer.summary["message"]) == ("Refused", True)
+
+    plans = f"arn:aws:s3:::{bucket}/{bed.chain.relative_to(bed.objects.parent)}/plans/*"
+    put = {"Effect": "Allow", "Principal": {"AWS": [keys[0]]}, "Action": ["s3:PutObject"], "Resource": [plans]}
+    s3.set_policy(bucket, {**reads, "Statement": [*reads["Statement"], put]})
+    planned = restores.plan()
+    assert planned.code == 0, planned.summary
+    assert bed.back_up((topic, 0, LOG.end), name="other", chain="other").summary["outcome"] == "Refused"
+    s3.set_policy(bucket, reads)  # the plan is there: who restores puts nothing
+    restores.make_anew(topic)
+    restored = bed.run("restore", restores.request(planned.summary["plan"]["digest"], topic))
+    assert (restored.code, restored.summary["restored"]) == (0, 1), restored.summary
+    assert restores.state(topic).end == LOG.end
+
+
 def test_only_who_may_delete_does_and_whatever_becomes_of_it_the_backup_counts(
     bed: Bed, s3: S3Process, tmp_path: Path
 ) -> None:

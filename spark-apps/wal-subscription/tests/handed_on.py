@@ -20,7 +20,7 @@ from wal_topics import TIMEOUT
 from seawall_e2e.waiting import wait_until
 from wal_subscription.records import process
 from wal_subscription.records.jobs import Copied, Job, Sides
-from wal_subscription.records.micro_batches import RecordsBatches, Snapshots
+from wal_subscription.records.micro_batches import RecordsBatches
 from wal_subscription.records.progress import Progress, parse_progress
 from wal_subscription.records.request import RecordsRequest, parse_records_request
 from wal_subscription.stops import Stop
@@ -150,7 +150,7 @@ class Handed:
         return parse_records_request(json.dumps(self.request(**other)).encode())
 
     def start(
-        self, clock: Callable[[], float] | None = None, snapshots: Snapshots | None = None, **other: Any
+        self, clock: Callable[[], float] | None = None, snapshots: LocalSnapshots | None = None, **other: Any
     ) -> RecordsBatches:
         """A driver in this process, with all that a start asks."""
         process.forget_all()

@@ -18,12 +18,19 @@ from wal_subscription.records.encoding import Encoder, Placed
 from wal_subscription.records.jobs import Copied, Job, Sides
 from wal_subscription.records.snapshot import END, File
 from wal_subscription.records.snapshot_rows import encoded, placed
+from wal_subscription.table import process as tables
+from wal_subscription.table.jobs import Copied as TableCopied
+from wal_subscription.table.jobs import Job as TableJob
+from wal_subscription.table.jobs import Made
+from wal_subscription.table.jobs import Sides as TableSides
+from wal_subscription.table.snapshot_rows import converted, made_of
+from walrecord.region import table_id
 
 BATCH = 3
 """Rows that are read at once."""
 
 
-class LocalSnapshots:
+class LocalFiles:
     """Reads files with Arrow.
 
     Attributes:
@@ -37,6 +44,26 @@ class LocalSnapshots:
         """As Spark would."""
         return Path(urlparse(uri).path).read_bytes()
 
+
+class LocalTables(LocalFiles):
+    """For the sink of tables."""
+
+    def hand_on(self, jobs: Sequence[TableJob], sides: TableSides) -> list[TableCopied]:
+        """As Spark would, one topic after the other."""
+        few = [job.with_files(job.files[: self.most]) for job in jobs]
+        return [tables.name_files(job, sides, self.made(job, sides)) for job in few]
+
+    def made(self, job: TableJob, sides: TableSides) -> list[Made]:
+        """Each file by a task of its own."""
+        base, has = job.base, sides.request.selection.has
+        assert base is not None
+        selected = [file for file in job.files if has(table_id(file.region))]
+        return [made for file in selected for made in made_of(converted([file], sides)(_batches(base.folder, file)))]
+
+
+class LocalSnapshots(LocalFiles):
+    """For the sink of records."""
+
     def hand_on(self, jobs: Sequence[Job], sides: Sides) -> list[Copied]:
         """As Spark would, one topic after the other."""
         return [process.hand_on(job, sides, self.rows(job, sides)) for job in jobs]
@@ -45,7 +72,7 @@ class LocalSnapshots:
         """Of the job's files."""
         encoders = {job.topic.name: Encoder(job.topic.name, sides.request.sink, sides.request.selection)}
         for file in job.files[: self.most]:
-            if sides.request.selection.has_region(file.region):
+            if sides.request.selection.has(table_id(file.region)):
                 assert job.base is not None
                 batches = _batches(job.base.folder, file)
                 for _, row in placed(encoded([file], encoders, {job.topic.name: job.from_file})(batches)):

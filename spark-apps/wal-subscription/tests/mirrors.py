@@ -16,6 +16,8 @@ from wal_topics import TIMEOUT, Topics
 
 from seawall_e2e.loopback import KafkaProcesses
 from seawall_e2e.waiting import wait_until
+from sparkjob.kafka import Kafka
+from sparkjob.kafka_options import librdkafka_options
 from sparkjob.wire.batches import Producer
 from sparkjob.wire.connection import Connection
 from sparkjob.wire.kafka_state import KafkaState, TopicState
@@ -53,7 +55,7 @@ class Side:
     @property
     def options(self) -> dict[str, str]:
         """Of a client."""
-        return {"bootstrap.servers": ",".join(self.servers)}
+        return librdkafka_options(Kafka(self.servers, self.cluster_id, None, None))
 
     def create(self, *names: str, config: Mapping[str, str] | None = None) -> None:
         """Makes topics, and waits until they are known; one of that name may be on its way out."""

@@ -141,6 +141,18 @@ class SnapshotStories(RecordBed):
             assert [(stop.topic, stop.reason) for stop in stops] == [(name, Reason.SNAPSHOT_UNUSABLE)]
             assert "has begun with" in stops[0].message
 
+    def a_table_whose_name_is_not_known_yet_stops_a_topic_before_its_snapshot(self) -> None:
+        """Its files would be passed over. When names were read beyond the cut, it is selected, or is gone."""
+        handed, log = self._begun()
+        known = dict(handed.known)
+        handed.known = {table: name for table, name in known.items() if table != MEM}
+        (stop,) = handed.run_all(handed.start(clock_at()))
+        assert (stop.reason, stop.offset) == (Reason.TABLE_UNKNOWN, CUTS[OF_MEM])
+        assert handed.committed() == []
+        handed.known, handed.known_to, handed.run = known, CUTS[OF_MEM] + 1, 2
+        assert handed.run_all() == []
+        self._require(handed, log)
+
     def a_row_of_a_snapshot_that_is_too_large_is_told(self) -> None:
         """After all that stands before it."""
         handed, _ = self._begun()

@@ -16,9 +16,9 @@ from tabled import Tabled
 from seawall_e2e.loopback.s3 import S3Process
 from sparkjob.bucket import Bucket
 from sparkjob.errors import Interrupted
-from wal_subscription.table import commit, process
+from wal_subscription.table import commit, process, snapshot_rows
 from wal_subscription.table.chain import Chain, chain_folder
-from wal_subscription.table.copier import Copied, Job, Sides
+from wal_subscription.table.jobs import Copied, Job, Sides
 
 
 class Acting:
@@ -84,7 +84,8 @@ class Acting:
     def _buckets(self, **instead: Callable[..., Any]) -> Iterator[None]:
         """Buckets that are opened meanwhile do these otherwise."""
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(process, "Bucket", type("Acting", (Bucket,), instead))
+            for module in (process, snapshot_rows):
+                patch.setattr(module, "Bucket", type("Acting", (Bucket,), instead))
             yield
         process.forget()
 

@@ -12,7 +12,7 @@ from table_acting import Acting, checkpoints_every
 from sparkjob.bucket import Bucket
 from wal_subscription.stops import Reason
 from wal_subscription.table import process
-from wal_subscription.table.copier import Job
+from wal_subscription.table.jobs import Job
 
 DEATHS = (("names", 1), ("put", 1), ("put", 2), ("create", 1), ("created", 1), ("created", 2))
 """A call of the store, and which one of them."""

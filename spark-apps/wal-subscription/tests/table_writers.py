@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from local_snapshots import LocalTables
 from mirror_writers import NO_CONDITION, count
 from tabled import run_here
 
@@ -39,7 +40,9 @@ def write_tables(path: str, counts: str, how: str) -> None:
         micro: TableBatches | None = None
         while micro is None or not micro.is_over:
             try:
-                micro = micro or TableBatches(parse_table_request(Path(path).read_bytes()), run_here)
+                micro = micro or TableBatches(
+                    parse_table_request(Path(path).read_bytes()), run_here, snapshots=LocalTables(most=1)
+                )
                 micro.once()
             except (Interrupted, Refused):
                 micro = None

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import secrets
+import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -14,6 +15,7 @@ from typing import Any
 
 import pyarrow.parquet as pq
 from handed_on import ALL, difference, is_selected
+from local_snapshots import LocalTables
 from mirrors import Side
 from record_logs import NAMES, Expected, Written
 
@@ -21,7 +23,7 @@ from seawall_e2e.loopback.s3 import S3Process
 from seawall_e2e.waiting import wait_until
 from wal_subscription.stops import Stop
 from wal_subscription.table import process
-from wal_subscription.table.copier import Copied, Job, Sides
+from wal_subscription.table.jobs import Copied, Job, Sides
 from wal_subscription.table.micro_batches import TableBatches
 from wal_subscription.table.request import TableRequest, parse_table_request
 
@@ -48,6 +50,7 @@ class Tabled:
     commit_milliseconds: int = 100
     most_bytes: int = 128 << 20
     dead_letters: bool = False
+    snapshot: str | None = None
     sources: list[str] = field(default_factory=list)
     starts: dict[str, int] = field(default_factory=dict)
     folder: Path = field(init=False)
@@ -108,6 +111,7 @@ class Tabled:
                 "deadLetters": self.dead_letters,
             },
             "tables": {**self.tables, **selected_of(self.known, self.tables)},
+            "snapshot": None if self.snapshot is None else {"uri": self.snapshot},
             "topics": [
                 {
                     "name": name,
@@ -125,21 +129,29 @@ class Tabled:
         """As the program reads it."""
         return parse_table_request(json.dumps(self.request(**other)).encode())
 
-    def start(self, clock: Callable[[], float] | None = None, **other: Any) -> TableBatches:
+    def start(
+        self, clock: Callable[[], float] | None = None, snapshots: LocalTables | None = None, **other: Any
+    ) -> TableBatches:
         """A driver in this process, with all that a start asks."""
         process.forget()
-        request = self.parsed(**other)
-        micro = TableBatches(request, run_here) if clock is None else TableBatches(request, run_here, clock)
+        files = snapshots or LocalTables()
+        micro = TableBatches(self.parsed(**other), run_here, clock or time.monotonic, snapshots=files)
         micro.require_sides()
         return micro
 
-    def run_all(self, micro: TableBatches | None = None, within: float = 60) -> list[Stop]:
-        """Runs until the table has all, or it is over."""
+    def run_all(
+        self, micro: TableBatches | None = None, within: float = 60, until_files: int | None = None
+    ) -> list[Stop]:
+        """Runs until the table has all, or so many files of the snapshot of its only topic, or it is over."""
         running = micro or self.start()
+
+        def has_files() -> bool:
+            places = [commit["snapshot"] for commit in self.commits()[-1:]]
+            return any(place is None or place["file"] >= until_files for place in places if until_files is not None)
 
         def is_done() -> bool:
             running.once()
-            return running.is_over or (not running.stops and self.has_all())
+            return running.is_over or has_files() or (not running.stops and self.has_all())
 
         wait_until(is_done, "all is written", within=within)
         return running.stops
@@ -181,10 +193,12 @@ class Tabled:
             assert path.stat().st_size == file["bytes"]
             rows = pq.read_table(path).to_pylist()
             assert len(rows) == file["rows"]
-            assert (rows[0]["_offset"], rows[-1]["_offset"]) == (file["firstOffset"], file["lastOffset"])
+            offsets = [row["_offset"] for row in rows]
+            assert (min(offsets), max(offsets)) == (file["firstOffset"], file["lastOffset"])
             assert path.parent.name == str(file["tableId"])
             found += [{**row, "tableId": file["tableId"], "table": file["table"]} for row in rows]
-        assert all(commit["from"] <= row["_offset"] < commit["position"] for row in found)
+        of_log = [row["_offset"] for row in found if row["_file"] is None]
+        assert all(commit["from"] <= offset < commit["position"] for offset in of_log)
         return found
 
     def require_once(self, logs: Mapping[str, Written] | Written, *tables: int) -> int:

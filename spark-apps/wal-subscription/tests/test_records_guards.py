@@ -8,6 +8,7 @@ from told_stories import NAMES, Stories
 from tests.support.mutants import Mutant, find_survivors
 from tests.support.source_mutants import rewritten
 from wal_subscription.records import checks, copier, newest, process, sink
+from wal_subscription.records.beginning import Beginning
 from wal_subscription.records.copier import Copier
 from wal_subscription.records.sink import Writer
 
@@ -74,8 +75,8 @@ def test_no_guard_can_be_taken_away(tell: Stories) -> None:
             rewritten(
                 Copier,
                 "_open",
-                "self._first_place(job)), False",
-                "self._first_place(job)), True",
+                "first_place(request, job)), False",
+                "first_place(request, job)), True",
             ),
             tell.a_topic_begins_anew_and_an_older_generation_writes_no_more,
         ),
@@ -123,7 +124,7 @@ def test_no_guard_can_be_taken_away(tell: Stories) -> None:
 def test_no_guard_of_a_snapshot_can_be_taken_away(tell: Stories) -> None:
     mutants: tuple[Mutant, ...] = (
         (
-            rewritten(Copier, "run_files", "(file, row) < self._at", "False"),
+            rewritten(Copier, "run_files", "(file, row) < beginning.at", "False"),
             tell.a_place_in_a_file_is_gone_on_from,
         ),
         (
@@ -131,15 +132,15 @@ def test_no_guard_of_a_snapshot_can_be_taken_away(tell: Stories) -> None:
             tell.who_is_late_with_a_snapshot_hands_on_nothing_twice,
         ),
         (
-            rewritten(Copier, "_take_row", "(file, row) != self._at", "False"),
+            rewritten(Copier, "_take_row", "(file, row) != self._beginning.at", "False"),
             tell.a_row_that_is_missing_in_a_file_is_not_passed_over,
         ),
         (
-            rewritten(Copier, "_place_at", "*self._at", "0, 0"),
+            rewritten(Beginning, "place_at", "*self.at", "0, 0"),
             tell.a_place_in_a_file_is_gone_on_from,
         ),
         (
-            rewritten(Copier, "_open", "None if self._base is None else self._base.cuts", "None"),
+            rewritten(Copier, "_open", "cuts=self._beginning.cuts", "cuts=None"),
             tell.a_topic_begins_with_its_snapshot_and_goes_on_with_what_its_log_has_beyond,
         ),
     )

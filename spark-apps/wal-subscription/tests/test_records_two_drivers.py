@@ -1,7 +1,8 @@
 """Two drivers at once, killed and frozen at any moment: each row is there once, and without fencing it is not.
 
 The long form (`pytest -m soak`) has three brokers at the target, which are killed, too; both print what they did. What
-there is without fencing is seen in the long form; in the short one a mutant of `test_records.py` shows it.
+there is without fencing is seen in the long form; in the short one a mutant of `test_records.py` shows it. What the
+long one did is in e2e/soak/results/records-writers.json.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from record_logs import CPU, MEM, NET
 from record_writers import CONDITION, NO_CONDITION, Database, hand_on
 
 from seawall_e2e.loopback import KafkaProcesses
+from seawall_e2e.soak import write_counts
 from seawall_e2e.waiting import wait_until
 
 pytest_plugins = ("mirror_beds",)
@@ -100,3 +102,4 @@ def test_two_drivers_and_brokers_that_are_killed(source_kafka: KafkaProcesses, t
         print(f"{rows} rows once and in order; {brokers} kills of a broker; {total}")  # noqa: T201 - as above
         assert brokers >= BROKER_KILLS
         assert total["stopped"] == 0
+        write_counts("records-writers", {**total, "brokers killed": brokers, "rows once": rows})

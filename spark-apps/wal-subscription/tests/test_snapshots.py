@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
 from dataclasses import replace
 from decimal import Decimal
-from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
@@ -18,18 +16,14 @@ from sparkjob.errors import Refused
 from sparkjob.wire.kafka_state import TopicState
 from tests.support.mutants import Mutant, find_survivors
 from tests.support.source_mutants import rewritten
-from wal_subscription.records import checks, micro_batches
 from wal_subscription.records.decoder import Decoder
 from wal_subscription.records.encoding import Encoder, Placed
 from wal_subscription.records.jobs import Copied, Job
-from wal_subscription.records.micro_batches import MOST_FILES
 from wal_subscription.records.planner import Planner
 from wal_subscription.records.progress import FilePlace
-from wal_subscription.records.request import Output, RecordsRequest, Topic, parse_records_request
-from wal_subscription.records.selection import Selection
+from wal_subscription.records.request import Output, Topic
 from wal_subscription.records.snapshot import END, Base, File, read_snapshot
 from wal_subscription.records.snapshot_rows import PLACED, encoded, placed, type_of
-from wal_subscription.stops import MustStop, Reason
 from walrecord.region import metadata_region, region_id
 
 FOLDER = "file:///snapshot"
@@ -205,69 +199,6 @@ def test_a_topic_is_given_its_snapshot_when_it_asks_and_its_files_until_they_are
     assert jobs_of(made) == [Job(TOPIC, 50, 10, 3)]
 
 
-def request(uri: str | None = FOLDER) -> RecordsRequest:
-    """The contract's, with this snapshot."""
-    found = json.loads((Path(__file__).parents[1] / "contract" / "records-request.json").read_bytes())
-    return parse_records_request(json.dumps(found | {"snapshot": None if uri is None else {"uri": uri}}).encode())
-
-
-BASE = Base(FOLDER, "d", (), {OTHER: 3, REGION: 9})
-UNSUITABLE: list[tuple[Selection, int, int, Reason | None, int | None]] = [
-    (ALL, 4, 10, None, None),
-    (ALL, 5, 10, Reason.SOURCE_GAP, 4),
-    (selecting(CPU), 5, 10, None, None),
-    (selecting(CPU), 10, 10, None, None),
-    (selecting(CPU), 11, 20, Reason.SOURCE_GAP, 10),
-    (ALL, 0, 9, Reason.DIVERGED, 9),
-    (selecting(MEM), 0, 9, None, None),
-]
-
-
-@pytest.mark.parametrize(("selection", "start", "end", "reason", "offset"), UNSUITABLE)
-def test_the_log_goes_on_from_what_selected_regions_begin_with(
-    selection: Selection, start: int, end: int, reason: Reason | None, offset: int | None
-) -> None:
-    assert stopped_by(lambda: checks.require_base(BASE, selection, replace(TOPIC, start=start), end)) == (
-        reason,
-        offset,
-    )
-
-
-def stopped_by(require: Callable[[], None]) -> tuple[Reason | None, int | None]:
-    """Why a topic must stop, and where."""
-    try:
-        require()
-    except MustStop as must:
-        return must.stop.reason, must.stop.offset
-    return None, None
-
-
-def every_base() -> None:
-    """All of them."""
-    for case in UNSUITABLE:
-        test_the_log_goes_on_from_what_selected_regions_begin_with(*case)
-
-
-def test_a_topic_goes_on_with_the_snapshot_that_it_has_begun_with() -> None:
-    ours, unusable = FilePlace("d", 1, 0), (Reason.SNAPSHOT_UNUSABLE, None)
-    for place, base, uri, why in (
-        (None, None, None, (None, None)),
-        (ours, None, FOLDER, (None, None)),
-        (ours, BASE, FOLDER, (None, None)),
-        (ours, None, None, unusable),
-        (FilePlace("other", 1, 0), BASE, FOLDER, unusable),
-    ):
-        found = request(uri)
-        assert stopped_by(lambda: checks.require_snapshot(place, base, found, TOPIC)) == why  # noqa: B023 - at once
-
-
-def test_a_micro_batch_hands_on_some_files_of_as_many_topics_as_it_can() -> None:
-    job = Job(TOPIC, 50, 10, 3, Base(FOLDER, "d"), (FILE,) * 100)
-    assert [len(each.files) for each in micro_batches.first_files([job] * 3)] == [MOST_FILES // 3] * 3
-    assert [len(each.files) for each in micro_batches.first_files([job] * 100)] == [1] * MOST_FILES
-    assert micro_batches.first_files([]) == []
-
-
 MUTANTS: tuple[Mutant, ...] = (
     (
         rewritten(Decoder, "rows", "not is_in_snapshot and", ""),
@@ -276,17 +207,6 @@ MUTANTS: tuple[Mutant, ...] = (
     (
         rewritten(Planner, "plan", "or bool(self._files_of(name, place))", ""),
         test_a_topic_is_given_its_snapshot_when_it_asks_and_its_files_until_they_are_through,
-    ),
-    (rewritten(checks, "require_base", "entry_id + 1 < topic.start", "False"), every_base),
-    (rewritten(checks, "require_base", "entry_id >= end", "False"), every_base),
-    (rewritten(checks, "require_base", "not selection.has_region(region)", "False"), every_base),
-    (
-        rewritten(checks, "require_snapshot", "base.digest != place.digest", "False"),
-        test_a_topic_goes_on_with_the_snapshot_that_it_has_begun_with,
-    ),
-    (
-        rewritten(micro_batches, "first_files", "jobs[:MOST_FILES]", "jobs"),
-        test_a_micro_batch_hands_on_some_files_of_as_many_topics_as_it_can,
     ),
     (
         rewritten(Base, "is_over", "number >= len(self.files) and", ""),

@@ -65,6 +65,9 @@ def test_what_is_not_said_is_as_the_page_says(tmp_path: Path) -> None:
     assert (sink.commit_milliseconds, sink.most_bytes, sink.keeps_dead_letters) == (30_000, 128 << 20, False)
     assert sink.place().is_path_style
     assert not S3("b", "", "r").is_path_style
+    assert parse_table_request(json.dumps(request).encode()).snapshot_uri is None
+    begins = json.dumps({**request, "snapshot": {"uri": "file:///snapshot/may/"}}).encode()
+    assert parse_table_request(begins).snapshot_uri == "file:///snapshot/may"
 
 
 @pytest.mark.parametrize(
@@ -91,9 +94,13 @@ def test_a_bad_request_is_refused_with_its_place(path: str, value: Any, sentence
 
 def test_a_commit_is_read_as_it_is_written_and_anything_else_is_none() -> None:
     content = (CONTRACT / "commit.json").read_bytes()
+    of_snapshot = (CONTRACT / "commit-of-snapshot.json").read_bytes()
     commit = parse_commit(content)
     assert commit is not None
-    assert json.loads(commit.to_bytes()) == json.loads(content)
+    for each in (content, of_snapshot):
+        parsed = parse_commit(each)
+        assert parsed is not None
+        assert json.loads(parsed.to_bytes()) == json.loads(each)
     progress = commit.progress
     folder = chain_folder(progress.writer, progress.topic, progress.topic_id, 0)
     assert commit.letters[0].path.startswith(f"{folder}/dead/")

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 from mirrors import side_of
+from table_snapshot_stories import TableSnapshotStories
 from table_stories import TableStories
 
 from seawall_e2e.loopback import KafkaProcesses
@@ -14,7 +15,7 @@ from seawall_e2e.loopback.s3 import S3Process
 from sparkjob.bucket import Bucket
 from tests.support.mutants import Mutant, find_survivors
 from tests.support.source_mutants import rewritten
-from wal_subscription.records import checks
+from wal_subscription.records import beginning, checks
 from wal_subscription.table import copier, process
 from wal_subscription.table.chain import Chain
 from wal_subscription.table.copier import Copier
@@ -23,22 +24,31 @@ pytest_plugins = ("mirror_beds", "table_beds")
 pytestmark = [pytest.mark.integration, pytest.mark.xdist_group("mirror")]
 
 
+class Stories(TableStories, TableSnapshotStories):
+    """All of them."""
+
+
 @pytest.fixture
-def tell(source_kafka: KafkaProcesses, bucket_server: S3Process, tmp_path: Path) -> Iterator[TableStories]:
+def tell(source_kafka: KafkaProcesses, bucket_server: S3Process, tmp_path: Path) -> Iterator[Stories]:
     """Stories; each test begins as a process does."""
-    yield TableStories(side_of(source_kafka), bucket_server, tmp_path / "keys")
+    yield Stories(side_of(source_kafka), bucket_server, tmp_path / "keys")
     process.forget()
 
 
-STORIES = [name for name in vars(TableStories) if "_" in name.strip("_") and not name.startswith("_")]
+STORIES = [
+    name
+    for kind in (TableStories, TableSnapshotStories)
+    for name in vars(kind)
+    if "_" in name.strip("_") and not name.startswith("_")
+]
 
 
 @pytest.mark.parametrize("story", STORIES)
-def test_a_story_holds(tell: TableStories, story: str) -> None:
+def test_a_story_holds(tell: Stories, story: str) -> None:
     getattr(tell, story)()
 
 
-def test_no_guard_can_be_taken_away(tell: TableStories) -> None:
+def test_no_guard_can_be_taken_away(tell: Stories) -> None:
     mutants: tuple[Mutant, ...] = (
         (rewritten(Bucket, "create", ', mode="create"', ""), tell.who_is_overtaken_commits_nothing),
         (
@@ -97,6 +107,46 @@ def test_no_guard_can_be_taken_away(tell: TableStories) -> None:
                 "self._next = self.commit.progress.position",
             ),
             tell.an_entry_whose_parts_lie_on_both_sides_of_a_commit_is_whole,
+        ),
+    )
+    assert find_survivors(mutants) == []
+
+
+def test_no_guard_of_a_snapshot_can_be_taken_away(tell: Stories) -> None:
+    mutants: tuple[Mutant, ...] = (
+        (
+            rewritten(Copier, "name_files", "beginning.at != (files[0].number, 0)", "False"),
+            tell.who_is_late_with_a_snapshot_commits_nothing,
+        ),
+        (
+            rewritten(Copier, "name_files", "self._require_whole(made)", "pass"),
+            tell.a_row_that_is_missing_in_a_file_is_not_passed_over,
+        ),
+        (
+            rewritten(process, "name_files", "failed is not None", "False"),
+            tell.a_task_that_did_not_come_to_its_end_keeps_all_from_being_committed,
+        ),
+        (
+            rewritten(Copier, "run", "cuts=self._beginning.cuts", "cuts=None"),
+            tell.a_topic_begins_with_its_snapshot_and_goes_on_with_what_its_log_has_beyond,
+        ),
+        (
+            rewritten(Copier, "run", "self._beginning.has_files", "False"),
+            tell.a_topic_begins_with_its_snapshot_and_goes_on_with_what_its_log_has_beyond,
+        ),
+        (
+            rewritten(Copier, "_open", "first_place(request, job)", "None"),
+            tell.a_topic_begins_with_its_snapshot_and_goes_on_with_what_its_log_has_beyond,
+        ),
+        (
+            rewritten(
+                beginning, "beginning_at", "require_snapshot(place, job.base, request, job.topic)", "pass", copier
+            ),
+            tell.another_snapshot_than_that_which_was_begun_is_told,
+        ),
+        (
+            rewritten(checks, "require_base", "if is_unknown:", "if False:", beginning),
+            tell.a_table_whose_name_is_not_known_yet_stops_a_topic_before_its_snapshot,
         ),
     )
     assert find_survivors(mutants) == []

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import json
+
 from sparkjob.wire.kafka_state import TopicState
 from wal_subscription.doubts import CERTAIN_SECONDS
+from wal_subscription.records.progress import FilePlace
+from wal_subscription.records.snapshot import read_snapshot
 from wal_subscription.stops import Reason
-from wal_subscription.table.copier import Copied, Job
+from wal_subscription.table.jobs import Copied, Job
 from wal_subscription.table.planner import Planner
 from wal_subscription.table.request import Topic
 
 TOPIC, SECONDS = Topic("wal_0", "source", 0, 0), 30.0
 SOURCE = TopicState("source", 10, 50, 3)
+CUTS = [{"entryId": 20, "files": ["a", "b"]}]
 
 
 def planned(with_: Planner, source: TopicState | None = SOURCE, now: float = 0.0) -> list[object]:
@@ -59,3 +64,19 @@ def test_a_gap_stops_a_topic_when_it_is_certain() -> None:
     (stop,) = made.plan({TOPIC.name: gone}, 1.0 + CERTAIN_SECONDS[Reason.SOURCE_GAP]).stops
     assert (stop.reason, stop.offset) == (Reason.SOURCE_GAP, 40)
     assert made.names == []
+
+
+def test_a_topic_is_given_its_snapshot_when_it_asks_and_its_files_are_due_at_once() -> None:
+    made = begun(Copied("wal_0", needs_snapshot=True))
+    assert made.needs_snapshot
+    content = {"version": 1, "regions": [{"id": 1, "topic": "wal_0", "columns": ["k"], "key": ["k"], "cuts": CUTS}]}
+    made.snapshot = read_snapshot(json.dumps(content).encode(), "file:///s", "uri")
+    base = made.snapshot.of("wal_0")
+    assert planned(made) == [Job(TOPIC, 50, 10, None, base)], "it says where it is"
+    for file in (0, 1):
+        made.note(Copied("wal_0", 10, 10, 10, file, snapshot=FilePlace(base.digest, file, 0)), 0.0)
+        assert planned(made) == [Job(TOPIC, 50, 10, file, base, base.files[file:])]
+    made.note(Copied("wal_0", 10, 10, 10, 2, snapshot=FilePlace(base.digest, 2, 0)), 0.0)
+    assert planned(made) == [Job(TOPIC, 50, 10, 2, base)], "the log, with its cuts"
+    made.note(Copied("wal_0", 10, 50, 50, 3), 0.0)
+    assert planned(made, TopicState("source", 10, 51, 3), SECONDS) == [Job(TOPIC, 51, 10, 3)]

@@ -1,7 +1,8 @@
 """Two drivers at once, killed and frozen at any moment: each row is there once; without the condition, it is not.
 
 The long form (`pytest -m soak`) kills the store, too; both print what they did. What there is without the condition is
-seen in the long form; in the short one a mutant of `test_table.py` shows it.
+seen in the long form; in the short one a mutant of `test_table.py` shows it. What the long one did is in
+e2e/soak/results/table-writers.json.
 """
 
 from __future__ import annotations
@@ -13,15 +14,18 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from local_snapshots import snapshot_of
 from mirror_writers import Writers
 from mirrors import side_of
-from record_logs import CPU, MEM, NET
+from record_logs import CPU, MEM, NET, Written
 from record_writers import CONDITION, NO_CONDITION, Database
+from table_snapshot_stories import OF_MEM, PUBLIC, REGION, require_snapshot_and_log
 from table_writers import write_tables
 from tabled import Tabled
 
 from seawall_e2e.loopback import KafkaProcesses
 from seawall_e2e.loopback.s3 import S3Process
+from seawall_e2e.soak import write_counts
 from seawall_e2e.waiting import wait_until
 
 pytest_plugins = ("mirror_beds", "table_beds")
@@ -45,11 +49,16 @@ def harmed(
     *,
     also: Callable[[int], None] = nothing,
     until: Callable[[], bool] = lambda: True,
+    log: Written | None = None,
 ) -> tuple[Database, dict[str, int]]:
-    """Two drivers that are harmed until that much was done, and have met; what was written, and counted."""
+    """Two drivers that are harmed until that much was done, and have met; what was written, and counted.
+
+    `log` is what the topic has by then.
+    """
     path, seed, rounds = folder / "request.json", random.Random(7), 0  # noqa: S311 - a fixed row of faults
     path.write_text(json.dumps(tabled.request()))
     database, writers = Database(tabled.sources[0], tabled.source.options), Writers(path, how, target=write_tables)
+    database.log = log or database.log
     try:
         with database.writes():
             while not until() or any(writers.total().get(what, 0) < number for what, number in least.items()):
@@ -73,6 +82,54 @@ def test_two_drivers_that_are_killed_and_frozen_write_each_row_once(
     rows = tabled.require_once(database.log, CPU, MEM)
     print(f"{rows} rows once and in order in {len(tabled.log())} commits; {total}")  # noqa: T201 - the counts are the evidence
     assert total["stopped"] == 0
+
+
+def with_a_snapshot(tabled: Tabled, folder: Path, files: int) -> tuple[Written, dict[int, int]]:
+    """A log, and a snapshot in so many files of what it has; up to which entry."""
+    log = Written()
+    for number in range(2 * files):
+        log.entry((CPU, MEM)[number % 2], 2, in_parts=number % 7 == 3)
+    tabled.append(log)
+    cuts = {region: len(log.records) - 3 for region in (REGION, OF_MEM)}
+    tabled.snapshot = snapshot_of(folder / "snapshot", tabled.sources[0], log, cuts, files // 2)
+    return log, cuts
+
+
+def test_two_drivers_that_are_killed_and_frozen_begin_with_a_snapshot_and_write_each_row_once(
+    source_kafka: KafkaProcesses, bucket_server: S3Process, tmp_path: Path
+) -> None:
+    tabled = Tabled(side_of(source_kafka), bucket_server, tmp_path / "keys", tables=PUBLIC)
+    tabled.make()
+    log, cuts = with_a_snapshot(tabled, tmp_path, files=20)
+    database, total = harmed(tabled, tmp_path, SHORT, log=log)
+    rows, commits = require_snapshot_and_log(tabled, database.log, cuts), len(tabled.log())
+    print(f"{rows} rows once in {commits} commits; {total}")  # noqa: T201 - the counts are the evidence
+    assert total["stopped"] == 0
+
+
+@pytest.mark.soak
+@pytest.mark.timeout(2400)
+def test_two_drivers_and_a_store_that_are_killed_within_a_snapshot(
+    source_kafka: KafkaProcesses, bucket_server: S3Process, tmp_path: Path
+) -> None:
+    tabled = Tabled(side_of(source_kafka), bucket_server, tmp_path / "keys", tables=PUBLIC)
+    tabled.make()
+    log, cuts = with_a_snapshot(tabled, tmp_path, files=400)
+    kills, within = 0, 0
+
+    def kill_the_store(rounds: int) -> None:
+        nonlocal kills, within
+        within += tabled.commits()[-1]["snapshot"] is not None if tabled.log() else 1
+        if rounds % 10 == 5:
+            bucket_server.kill()
+            time.sleep(1)
+            bucket_server.start()
+            kills += 1
+
+    database, total = harmed(tabled, tmp_path, {**SHORT, "kills": 60, "freezes": 20}, also=kill_the_store, log=log)
+    rows, commits = require_snapshot_and_log(tabled, database.log, cuts), len(tabled.log())
+    print(f"{rows} rows once in {commits} commits; {kills} kills of the store; {within} rounds within it; {total}")  # noqa: T201 - as above
+    assert (kills >= STORE_KILLS, within > 20, total["stopped"]) == (True, True, 0)
 
 
 @pytest.mark.soak
@@ -118,3 +175,4 @@ def test_two_drivers_and_a_store_that_are_killed(
     assert kills >= STORE_KILLS
     assert total["stopped"] == 0
     assert commits > 100, "there was a checkpoint"
+    write_counts("table-writers", {**total, "stores killed": kills, "commits": commits, "rows once": rows})

@@ -1,6 +1,7 @@
 """Two drivers at once, killed and frozen at any moment: the logs are equal, and without the condition they are not.
 
-The long form (`pytest -m soak`) has three brokers at the target, which are killed, too; both print what they did.
+The long form (`pytest -m soak`) has three brokers at the target, which are killed, too; both print what they did. What
+the long one did is in e2e/soak/results/mirror-writers.json.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from mirror_writers import CONDITION, FALLS_ASLEEP, NO_CONDITION, Writers, writt
 from mirrors import Mirror, side_of
 
 from seawall_e2e.loopback import KafkaProcesses
+from seawall_e2e.soak import write_counts
 from seawall_e2e.waiting import wait_until
 from wal_subscription import copier
 
@@ -113,6 +115,7 @@ def test_two_drivers_and_brokers_that_are_killed(source_kafka: KafkaProcesses, t
         print(f"{records} records equal; {brokers} kills of a broker; {total}")  # noqa: T201 - as above
         assert brokers >= BROKER_KILLS
         assert total["stopped"] == 0
+        write_counts("mirror-writers", {**total, "brokers killed": brokers, "records equal": records})
 
 
 @pytest.mark.parametrize("idle_ms", [4_000, 600_000])

@@ -59,10 +59,13 @@ class ApiServer:
 
     def kubeconfig_of(self, namespace: str, service_account: str) -> Path:
         """A kubeconfig that has the rights of a service account, by a token of one hour."""
-        token = self.kubectl("create", "token", service_account, "-n", namespace, "--duration=1h").strip()
         path = self._folder / f"{namespace}.{service_account}.kubeconfig"
-        self._write_kubeconfig(path, {"token": token})
+        self._write_kubeconfig(path, {"token": self.token_of(namespace, service_account)})
         return path
+
+    def token_of(self, namespace: str, service_account: str) -> str:
+        """A token of a service account, for one hour."""
+        return self.kubectl("create", "token", service_account, "-n", namespace, "--duration=1h").strip()
 
     def start(self) -> None:
         """Starts kube-apiserver and waits until it is ready."""

@@ -132,6 +132,11 @@ class KafkaProcesses:
         """Whether the broker's process runs."""
         return self._nodes[index].is_running()
 
+    def log_file(self, index: int, topic: str) -> Path:
+        """The first segment of a topic on a broker: one that was killed has what is left of it when it starts again."""
+        folder = self._folder / f"broker-{self.broker_id(index)}" / "data" / f"{topic}-0"
+        return folder / "00000000000000000000.log"
+
     def tool(self, java_class: str, *arguments: str | Path) -> str:
         """What one of Kafka's own command line tools prints; it takes some seconds."""
         servers = ",".join(self.bootstrap_servers)

@@ -6,6 +6,7 @@ import os
 import re
 import shutil
 import signal
+import ssl
 import sys
 import tempfile
 import urllib.error
@@ -21,6 +22,8 @@ from seawall_e2e.waiting import wait_until
 START_BOUND = 60
 STOP_BOUND = 30
 TICKS_PER_SECOND = os.sysconf("SC_CLK_TCK")
+_ANY = ssl.create_default_context()
+_ANY.check_hostname, _ANY.verify_mode = False, ssl.CERT_NONE  # as the API server's proxy: it verifies no pod
 _IDLE = 'seawall_reconcile_duration_seconds_{}{{kind="WALCluster",outcome="waiting"}}'
 
 
@@ -33,7 +36,9 @@ class IdleTicks:
 
 
 class OperatorProcess:
-    """`seawall run` with its default settings, started by `start()` or on entering the context, killed on leaving it.
+    """`seawall run`, started by `start()` or on entering the context, killed on leaving it.
+
+    Its settings are the defaults, but for metrics, which are plain.
 
     Args:
         kubeconfig: who it is.
@@ -44,9 +49,11 @@ class OperatorProcess:
 
     def __init__(self, kubeconfig: Path, name: str = "operator", *, is_forked: bool = True, **settings: object) -> None:
         self.name, self.namespace = name, str(settings.get("pod_namespace", "default"))
-        (self._port,) = free_ports(1)
+        self._metrics_port, self._health_port, self.pages_port = free_ports(3)
         self._folder = Path(tempfile.mkdtemp(prefix="seawall-operator-"))
-        settings = {"http_port": self._port, "pod_name": name, **settings}
+        ports = {"metrics": self._metrics_port, "health": self._health_port, "pages": self.pages_port}
+        settings = {**{f"{what}_port": port for what, port in ports.items()}, "pod_name": name, **settings}
+        settings.setdefault("metrics_secure", False)  # a look at a metric, of which tests have many, asks nobody
         environment = {f"SEAWALL_{key.upper()}": str(value) for key, value in settings.items()}
         environment |= {"KUBECONFIG": str(kubeconfig), "MALLOC_ARENA_MAX": "2", "PYTHONUNBUFFERED": "1"}
         self._process = (
@@ -85,12 +92,12 @@ class OperatorProcess:
 
     def is_ready(self) -> bool:
         """What /readyz says; False as well when nobody answers."""
-        return self._get("/readyz") is not None
+        return self._get(self._health_port, "/readyz") is not None
 
     def why_unready(self) -> str | None:
         """What /readyz says is missing; None when it is ready or nobody answers."""
         try:
-            with urllib.request.urlopen(f"http://127.0.0.1:{self._port}/readyz", timeout=5):
+            with urllib.request.urlopen(f"http://127.0.0.1:{self._health_port}/readyz", timeout=5):
                 return None
         except urllib.error.HTTPError as refusal:
             with refusal:
@@ -103,12 +110,30 @@ class OperatorProcess:
         return self.metric("seawall_leader") == 1
 
     def page(self, path: str) -> str:
-        """A page that it serves; empty when nobody answers."""
-        return self._get(path) or ""
+        """A page that it serves to people; empty when nobody answers, or it is refused."""
+        try:
+            with urllib.request.urlopen(
+                f"https://127.0.0.1:{self.pages_port}{path}", timeout=5, context=_ANY
+            ) as answer:
+                return str(answer.read().decode())
+        except OSError:
+            return ""
 
     def metrics(self) -> str:
         """Its /metrics page; empty when nobody answers."""
-        return self._get("/metrics") or ""
+        return self._get(self._metrics_port, "/metrics") or ""
+
+    def scrape(self, token: str | None) -> tuple[int, str]:
+        """Its /metrics page by TLS, as Prometheus asks for it: the status, and the page or why not."""
+        headers = {} if token is None else {"Authorization": f"Bearer {token}"}
+        page = f"https://127.0.0.1:{self._metrics_port}/metrics"
+        request = urllib.request.Request(page, headers=headers)
+        try:
+            with urllib.request.urlopen(request, timeout=10, context=_ANY) as answer:  # noqa: S310 - https
+                return answer.status, str(answer.read().decode())
+        except urllib.error.HTTPError as refusal:
+            with refusal:
+                return refusal.code, refusal.read().decode()
 
     def metric(self, series: str) -> float | None:
         """The value of one series, written as on the page; None when it is not there."""
@@ -172,9 +197,9 @@ class OperatorProcess:
     def __exit__(self, *_: object) -> None:
         self.close()
 
-    def _get(self, path: str) -> str | None:
+    def _get(self, port: int, path: str) -> str | None:
         try:
-            with urllib.request.urlopen(f"http://127.0.0.1:{self._port}{path}", timeout=5) as answer:
+            with urllib.request.urlopen(f"http://127.0.0.1:{port}{path}", timeout=5) as answer:
                 return str(answer.read().decode())
         except OSError:  # refused, timed out, or an HTTP error
             return None

@@ -31,7 +31,7 @@ class Lease:
         api: the connection.
         key: namespace and name of the Lease.
         identity: who this process is.
-        annotations: what stands on the Lease while this process holds it.
+        annotations: what stands on the Lease while this process holds it; None: what an earlier one left is taken away.
         monotonic: the clock.
     """
 
@@ -40,7 +40,7 @@ class Lease:
         api: KubeApi,
         key: Key,
         identity: str,
-        annotations: Mapping[str, str] | None = None,
+        annotations: Mapping[str, str | None] | None = None,
         monotonic: Callable[[], float] = since_boot,
     ) -> None:
         self._api = api
@@ -92,7 +92,7 @@ class Lease:
             metadata = {
                 "name": self._key.name,
                 "namespace": self._key.namespace,
-                "annotations": self._annotations,
+                "annotations": _set(self._annotations),
             }
             self._api.create(self._collection, _lease(metadata, self._identity, transitions=0))
             return True
@@ -115,7 +115,7 @@ class Lease:
         transitions = before.get("leaseTransitions", 0) + (not is_same)
         acquired = before.get("acquireTime") if is_same else None
         kept = found["metadata"].get("annotations") or {}
-        metadata = {**found["metadata"], "annotations": {**kept, **self._annotations}}
+        metadata = {**found["metadata"], "annotations": _set({**kept, **self._annotations})}
         self._api.replace(self._path, _lease(metadata, holder, transitions, acquired))
 
 
@@ -133,3 +133,7 @@ def _lease(metadata: dict[str, Any], holder: str, transitions: int, acquired: st
             "leaseTransitions": transitions,
         },
     }
+
+
+def _set(annotations: Mapping[str, str | None]) -> dict[str, str]:
+    return {name: value for name, value in annotations.items() if value is not None}

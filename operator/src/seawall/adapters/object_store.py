@@ -1,9 +1,8 @@
-"""The port `ObjectStores` by obstore: buckets of S3, read and never written."""
+"""Buckets of S3 by obstore, read and never written."""
 
 from __future__ import annotations
 
 import asyncio
-import threading
 from collections.abc import Coroutine, Sequence
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -15,7 +14,6 @@ from obstore.store import S3Store
 from seawall.adapters.object_store_errors import NO_SUCH_KEY, code_of, place, translate
 from seawall.adapters.times import STORE_ANSWER_SECONDS, STORE_CONNECT_SECONDS, STORE_SECONDS
 from seawall.adapters.tls import UnreadablePem, tls_context
-from seawall.api.meta import Key
 from seawall.domain.errors import OutsideUnavailable, Refused
 from seawall.domain.object_store import MAX_OBJECT_BYTES, PAGE, S3Connection
 
@@ -26,34 +24,6 @@ RETRIES = 1
 """Of one request, which is enough for a connection that was closed while nobody used it."""
 
 _Answer = TypeVar("_Answer")
-
-
-class S3Stores:
-    """One client for each different connection, until no object uses it. Ticks of different threads share it."""
-
-    def __init__(self, *, seconds: float = STORE_SECONDS) -> None:
-        self._seconds = seconds
-        self._lock = threading.Lock()
-        self._used: dict[Key, S3Connection] = {}
-        self._buckets: dict[S3Connection, S3Bucket] = {}
-
-    def connect(self, key: Key, connection: S3Connection) -> S3Bucket:
-        """The bucket of the object `key`."""
-        with self._lock:
-            if connection not in self._buckets:
-                self._buckets[connection] = S3Bucket(connection, self._seconds)
-            self._drop(self._used.get(key), {**self._used, key: connection})
-            return self._buckets[connection]
-
-    def forget(self, key: Key) -> None:
-        """Drops the connection of an object that is gone."""
-        with self._lock:
-            self._drop(self._used.get(key), {other: used for other, used in self._used.items() if other != key})
-
-    def _drop(self, before: S3Connection | None, used: dict[Key, S3Connection]) -> None:
-        self._used = used
-        if before is not None and before not in used.values():
-            del self._buckets[before]
 
 
 class S3Bucket:

@@ -2,6 +2,14 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
+
+CERTIFICATE_LIFE = timedelta(days=3650)
+"""Of what the pages are served with: longer than any process, as nobody renews it."""
+AUTHORITY_LIFE = timedelta(days=3650)
+"""Of a CA of a managed Kafka: to change it takes every client's trust."""
+CONFORMANCE_REPORT_SECONDS = 10.0
+"""Within which each node of a database has to report anew, for it to keep the contract."""
 DATANODE_ANSWER_SECONDS = 1.0
 """Deadline of a datanode's answer about its settings, of which one observation awaits two after another at most."""
 DATANODE_SILENT_SECONDS = 10.0

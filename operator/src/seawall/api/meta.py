@@ -41,13 +41,10 @@ PAGE_KEY_ANNOTATION = f"{GROUP}/page-key"
 
 TOPICS_FINALIZER = f"{GROUP}/topics"
 """Stands on a WALCluster only while its deletion has topics to delete."""
-
 REASSIGNMENT_FINALIZER = f"{GROUP}/reassignment"
 """Stands on a WALCluster only while replicas are moved: a throttle must not outlive it."""
-
 MAINTENANCE_FINALIZER = f"{GROUP}/maintenance"
 """Stands on a WALCluster only while its database is in maintenance for a restart: that must not outlive it."""
-
 SCRATCH_FINALIZER = f"{GROUP}/scratch-topics"
 """Stands on a WALRestore into scratch topics from before they are made until they are gone."""
 
@@ -256,10 +253,15 @@ class ConditionType(StrEnum):
     TOPICS_READY = "TopicsReady"
     DATA_PLANE_REACHABLE = "DataPlaneReachable"
     DATA_PLANE_CONFIG_DIFFERS = "DataPlaneConfigDiffers"
+    NEAR_LIMIT = "NearLimit"
     WAL_INTACT = "WALIntact"
     VERIFICATION_SCHEDULED = "VerificationScheduled"
     REPLICATION_HEALTHY = "ReplicationHealthy"
     QUORUM_HEALTHY = "QuorumHealthy"
+    KAFKA_NODES_HEALTHY = "KafkaNodesHealthy"
+    KAFKA_NODES_IN_SYNC = "KafkaNodesInSync"
+    CERTIFICATES_VALID = "CertificatesValid"
+    KAFKA_USERS_READY = "KafkaUsersReady"
     DATANODES_HEALTHY = "DatanodesHealthy"
     RESTARTS_GATED = "RestartsGated"
     SHARED_WITH_STRIMZI = "SharedWithStrimzi"

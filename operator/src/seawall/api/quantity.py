@@ -12,6 +12,8 @@ from pydantic import BeforeValidator, Field, WithJsonSchema
 
 from seawall.api.meta import MAX_INT32, Rule
 
+MAX_INTEGER = 2**53 - 1
+"""Of an integer in a schema: bounds are JSON numbers, that is floats, in the API server, where 2^63 - 1 overflows."""
 MI = 2**20
 """Bytes of a mebibyte."""
 

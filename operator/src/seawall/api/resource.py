@@ -10,7 +10,7 @@ from pydantic import Field, ValidationError
 
 from seawall.api.meta import APIModel, Condition, InvalidSpec, Kind, ObjectMeta, StatusModel
 
-Conditions = Annotated[tuple[Condition, ...], Field(max_length=16, json_schema_extra={"map_keys": ["type"]})]
+Conditions = Annotated[tuple[Condition, ...], Field(max_length=24, json_schema_extra={"map_keys": ["type"]})]
 
 
 class ObjectStatus(StatusModel):

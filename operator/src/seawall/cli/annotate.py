@@ -12,7 +12,7 @@ from datetime import datetime
 from typing import Any
 
 from seawall.adapters.kube.objects import path_of
-from seawall.api.meta import APPROVE_ANNOTATION, PAUSED_ANNOTATION, Key
+from seawall.api.meta import PAUSED_ANNOTATION, Key
 from seawall.api.v1alpha1.cluster import WAL_CLUSTER
 from seawall.cli.annotation_verbs import VERBS, Verb, value_of
 from seawall.cli.connection import add_connection, add_operator, add_walcluster
@@ -47,7 +47,7 @@ def add_arguments(parser: argparse.ArgumentParser, command: str) -> None:
     add_walcluster(parser)
     if verb.takes is not None:
         parser.add_argument("named", nargs="*", metavar=verb.takes[0], help=f"one {verb.takes[0]}, or several")
-    if verb.annotation not in {APPROVE_ANNOTATION, PAUSED_ANNOTATION}:
+    if verb.approves is None and verb.annotation != PAUSED_ANNOTATION:
         parser.add_argument("--reason", help="why, for whoever reads it later")
     if not verb.removes:
         parser.add_argument("--undo", action="store_true", help="take it away")
@@ -76,8 +76,8 @@ def annotate(arguments: argparse.Namespace, api: ChangingApi, ask: Ask, now: dat
     value = value_of(verb, arguments, now)
     path = path_of(WAL_CLUSTER, Key(arguments.namespace, arguments.walcluster))
     found = _read(api, path, arguments)
-    if verb.annotation == APPROVE_ANNOTATION and value is not None:
-        _require_planned(found, value)
+    if verb.approves is not None and value is not None:
+        _require_planned(found, value, *verb.approves)
     yield from _shown(found, verb)
     if value is not None:
         yield from _topics(api.get, arguments, verb)
@@ -98,11 +98,12 @@ def _read(api: ChangingApi, path: str, arguments: argparse.Namespace) -> dict[st
     return found
 
 
-def _require_planned(found: Mapping[str, Any], digest: str) -> None:
-    planned = found.get("status", {}).get("reassignment", {}).get("digest")
+def _require_planned(found: Mapping[str, Any], digest: str, what: str, where: tuple[str, str]) -> None:
+    part, name = where
+    planned = found.get("status", {}).get(part, {}).get(name)
     if planned != digest:
-        said = "no reassignment is planned" if planned is None else f"the planned reassignment has digest {planned}"
-        raise Refused(f"{said}: read it again with `seawall plan`")
+        said = f"no {what} is planned" if planned is None else f"the planned {what} has digest {planned}"
+        raise Refused(f"{said}: read it again with `{'seawall plan' if what == 'reassignment' else 'seawall status'}`")
 
 
 def _shown(found: Mapping[str, Any], verb: Verb) -> Iterator[str]:

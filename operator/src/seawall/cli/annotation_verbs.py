@@ -27,7 +27,13 @@ from seawall.api.meta import (
 from seawall.api.v1alpha1.purge_template import matches_any
 from seawall.domain.errors import Refused
 from seawall.domain.ledger.declarations import is_glob, is_region_id
-from seawall.domain.rollout.workload import OVERRIDE_ANNOTATION, RESTART_ANNOTATION
+from seawall.domain.managed_kafka.names import FORMAT_VOLUME_ANNOTATION
+from seawall.domain.rollout.workload import (
+    APPROVE_ROLLOUT_ANNOTATION,
+    OVERRIDE_ANNOTATION,
+    RESTART_ANNOTATION,
+    RESTART_KAFKA_ANNOTATION,
+)
 from seawall.domain.times import DECLARATION_LONGEST
 
 Line = Mapping[str, Any]
@@ -45,6 +51,7 @@ class Verb:
         takes: what is named on the command line, if anything, and of which form each must be.
         concerns: which topics of the ledger it is about, by what is named; None: it is not about topics.
         has_expiry: whether it counts for a while only, and must say why.
+        approves: what is approved by its digest, and where the status has that.
         removes: it takes the annotation away.
     """
 
@@ -54,6 +61,7 @@ class Verb:
     takes: tuple[str, Callable[[str], bool]] | None = None
     concerns: Callable[[Line, tuple[str, ...]], bool] | None = None
     has_expiry: bool = False
+    approves: tuple[str, tuple[str, str]] | None = None
     removes: bool = False
 
 
@@ -111,6 +119,26 @@ VERBS: Mapping[str, Verb] = {
         "The replicas of this plan move, as `seawall plan` shows them.",
         (ConditionType.REPLICATION_HEALTHY,),
         ("digest", str.isalnum),
+        approves=("reassignment", ("reassignment", "digest")),
+    ),
+    "approve-rollout": Verb(
+        APPROVE_ROLLOUT_ANNOTATION,
+        "Nodes of the managed Kafka become what this Seawall makes of them: each is restarted, through the gate.",
+        (ConditionType.KAFKA_NODES_HEALTHY,),
+        ("digest", str.isalnum),
+        approves=("rollout", ("managedKafka", "awaitingApproval")),
+    ),
+    "restart-kafka": Verb(
+        RESTART_KAFKA_ANNOTATION,
+        "Each node of the managed Kafka that runs now is restarted once, as soon as the gate lets it.",
+        (ConditionType.KAFKA_NODES_HEALTHY,),
+    ),
+    "format-volume": Verb(
+        FORMAT_VOLUME_ANNOTATION,
+        "These nodes of the managed Kafka format an empty volume: records that only the one before had are lost.",
+        (ConditionType.KAFKA_NODES_HEALTHY, ConditionType.REPLICATION_HEALTHY),
+        ("node", str.isdecimal),
+        has_expiry=True,
     ),
     "abort": Verb(
         ABORT_ANNOTATION,
@@ -140,7 +168,7 @@ def value_of(verb: Verb, arguments: argparse.Namespace, now: datetime) -> str | 
     named = _named(verb, arguments)
     if verb.annotation == PAUSED_ANNOTATION:
         return "true"
-    if verb.annotation == APPROVE_ANNOTATION:
+    if verb.approves is not None:
         return named[0]
     if not verb.has_expiry:
         return f"{now.isoformat(timespec='seconds').replace('+00:00', 'Z')} {_reason(arguments)}".rstrip()
@@ -159,7 +187,7 @@ def _named(verb: Verb, arguments: argparse.Namespace) -> tuple[str, ...]:
     wrong = next((each for each in arguments.named if not is_right(each)), None)
     if wrong is not None:
         raise Refused(f"{wrong!r} is no {noun}")
-    if not arguments.named or (verb.annotation == APPROVE_ANNOTATION and len(arguments.named) > 1):
+    if not arguments.named or (verb.approves is not None and len(arguments.named) > 1):
         raise Refused(f"name the {noun}")
     return tuple(arguments.named)
 

@@ -68,7 +68,7 @@ def connect(arguments: argparse.Namespace) -> KubeApi:
     try:
         if arguments.namespace is None:
             arguments.namespace = _namespace(arguments.kubeconfig, arguments.context)
-        return KubeApi(connections=1, kubeconfig=arguments.kubeconfig, context=arguments.context)
+        return KubeApi(connections=1, kubeconfig=arguments.kubeconfig, context=arguments.context, shows_token=True)
     except (ConfigException, OSError) as error:
         raise Refused(f"the kubeconfig cannot be used: {error}") from error
 

@@ -15,8 +15,9 @@ WIDTH = "120"
 _HEAD = """# The command line
 
 Written by `make crds` from the code. A command talks to the API server as `kubectl` does, with the rights of whoever
-types it; `ledger`, `plan`, `purge --dry-run`, `report`, and verbs that are about topics also ask the leading operator,
-by the API server's proxy (`get` on its Lease and on `pods/proxy`); `report` reads its log, too (`pods/log`).
+types it; `ledger`, `ui`, `plan`, `purge --dry-run`, `report`, and verbs that are about topics also ask the leading
+operator, by the API server's proxy (`get` on its Lease and on `pods/proxy`, [ui.md](ui.md#who-may-see-what)); `report`
+reads its log, too (`pods/log`).
 
 | exit code | meaning |
 |---|---|

@@ -1,6 +1,6 @@
 """`seawall explain <reason>`: what docs/conditions.md says of it; `seawall explain --log` knows lines of others' logs.
 
-The page comes with the command: `make crds` writes it beside this file, as it writes docs/conditions.md.
+The page comes with the command: `domain/overview/reasons_page.py` has it.
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ import yaml
 
 from seawall.cli.session import Session
 from seawall.domain.errors import Refused
+from seawall.domain.overview.reasons_page import Row, plain, read_page, rows_of, sections_of
 
-PAGE = "conditions.md"
 KNOWN_ERRORS = "known_errors.yaml"
 WIDTH = 100
 LONGEST_LINE = 20_000
@@ -43,20 +43,7 @@ def answers(arguments: argparse.Namespace, _: Session) -> Iterator[str]:
     if arguments.log:
         yield from explain_log(sys.stdin)
     else:
-        yield explain(arguments.reason, _read(PAGE))
-
-
-@dataclass(frozen=True, slots=True)
-class Row:
-    """A row of a table of the page: where it stands, and its cells by their headings."""
-
-    section: str
-    cells: tuple[tuple[str, str], ...]
-
-    @property
-    def name(self) -> str:
-        """The word that it explains."""
-        return self.cells[0][1].strip("`")
+        yield explain(arguments.reason, read_page())
 
 
 def explain(word: str, page: str) -> str:
@@ -79,36 +66,8 @@ def explain(word: str, page: str) -> str:
 
 def names() -> list[str]:
     """All words that it explains."""
-    page = _read(PAGE)
+    page = read_page()
     return sorted({*(row.name for row in rows_of(page)), *sections_of(page)} - {""})
-
-
-def sections_of(page: str) -> dict[str, str]:
-    """Heading → text, without tables and marks."""
-    found: dict[str, list[str]] = {}
-    title = ""
-    for line in page.splitlines():
-        if line.startswith("#"):
-            title = line.lstrip("# ")
-        elif not line.startswith(("|", "<!--")):
-            found.setdefault(title, []).append(line)
-    return {title: "\n".join(lines).strip() for title, lines in found.items()}
-
-
-def rows_of(page: str) -> Iterator[Row]:
-    """The rows of its generated tables."""
-    title, head = "", None
-    for line in page.splitlines():
-        if line.startswith("#"):
-            title = line.lstrip("# ")
-        if not line.startswith("|"):
-            head = None
-            continue
-        cells = [cell.strip().replace("\\|", "|") for cell in re.split(r"(?<!\\)\|", line)[1:-1]]
-        if head is None:
-            head = cells
-        elif cells[0].startswith("`"):
-            yield Row(title, tuple(zip(head, cells, strict=True)))
 
 
 def _row(row: Row) -> str:
@@ -117,18 +76,6 @@ def _row(row: Row) -> str:
         if cell:
             lines.append(f"{heading}: {plain(cell)}")
     return "\n".join(textwrap.fill(line, WIDTH, subsequent_indent="  ") if line else "" for line in lines)
-
-
-def plain(text: str) -> str:
-    """Markdown as a terminal shows it: links name their page."""
-    linked = re.sub(r"\[([^\]]+)\]\((?!#)([^)]+)\)", lambda found: _link(*found.groups()), text)
-    linked = re.sub(r"\[([^\]]+)\]\(#[^)]+\)", r"\1", linked)
-    return linked.replace("**", "").replace("&lt;", "<").replace("`", "")
-
-
-def _link(text: str, target: str) -> str:
-    page = target if "://" in target else f"docs/{target}"
-    return page if text in {target, target.partition("#")[0]} else f"{text} ({page})"
 
 
 @dataclass(frozen=True, slots=True)

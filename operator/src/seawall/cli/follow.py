@@ -32,9 +32,17 @@ class ChangingApi(Api, Protocol):
 
 
 def follow(
-    api: Api, path: str, noun: str, pause: Callable[[], None], is_there: Callable[[Status], bool]
+    api: Api,
+    path: str,
+    noun: str,
+    pause: Callable[[], None],
+    is_there: Callable[[Status], bool],
+    *,
+    watch: Callable[[Status], None] = lambda _: None,
 ) -> Generator[str, None, Status]:
     """Yields what is printed, and returns the status of which `is_there` is true; `pause` passes the time between.
+
+    `watch` is given each status that is not the last.
 
     Raises:
         Refused: the object is gone.
@@ -52,6 +60,7 @@ def follow(
         if now != reported:
             yield now
         reported = now
+        watch(status)
         pause()
 
 

@@ -1,8 +1,9 @@
 """`seawall ledger <walcluster>`: why is this topic not shrinking?
 
 The leading operator answers, over the API server's pod proxy: so a person needs `kubectl`'s rights (`get` on the
-operator's Lease, and on `pods/proxy` in its namespace), and no way to Kafka or to the database. The proxy does not tell
-the operator who asks: the key to its pages, which is in the Lease, does.
+operator's Lease, and on `pods/proxy` in its namespace, and on the WALCluster), and no way to Kafka or to the database.
+The proxy does not tell the operator who asks: the person's token does, which the connection shows it, or for people
+without one (a client certificate) the key to its pages, which is in the Lease.
 """
 
 from __future__ import annotations
@@ -14,14 +15,13 @@ from typing import Any
 from urllib.parse import urlencode
 
 from seawall.api.meta import PAGE_KEY_ANNOTATION
+from seawall.api.pages import PAGES_PORT, PAGES_PORT_ANNOTATION
 from seawall.api.v1alpha1.purge_template import matches_any
 from seawall.cli.connection import add_connection, add_operator, add_topics, add_walcluster
 from seawall.cli.output import add_output, as_data, table
 from seawall.cli.session import Session
 from seawall.domain.errors import OutsideUnavailable, Refused
 from seawall.domain.times import LEASE_SILENT
-
-HTTP_PORT = 8080
 
 Get = Callable[[str], Mapping[str, Any] | None]
 """Reads a path of the API server; None when there is nothing."""
@@ -100,17 +100,21 @@ def ask_operator(
     leader = lease["spec"].get("holderIdentity") if lease is not None else None
     if lease is None or not leader:
         raise Refused(f"no Seawall operator leads by the Lease {arguments.operator}: name it with --operator")
-    namespace, _, _ = arguments.operator.rpartition("/")
-    path = f"/api/v1/namespaces/{namespace}/pods/{leader}:{HTTP_PORT}/proxy"
-    key = (lease["metadata"].get("annotations") or {}).get(PAGE_KEY_ANNOTATION, "")
-    asked = urlencode([*query, ("key", key)])
-    found = get(f"{path}/{page}/{arguments.namespace}/{arguments.walcluster}?{asked}")
+    found = get(pages_path(arguments.operator, lease, f"{page}/{arguments.namespace}/{arguments.walcluster}", query))
     if found is None:
         _require_alive(lease)
         raise Refused(f"the operator knows no WALCluster {arguments.namespace}/{arguments.walcluster}")
     if "cannotLook" in found:
         raise OutsideUnavailable(f"{found['cannotLook']}: {found['message']}")
     return found
+
+
+def pages_path(operator: str, lease: Mapping[str, Any], page: str, query: Sequence[tuple[str, str]] = ()) -> str:
+    """The path, by the API server, of a page of the process that leads."""
+    annotations = lease["metadata"].get("annotations") or {}
+    port, key = annotations.get(PAGES_PORT_ANNOTATION, PAGES_PORT), annotations.get(PAGE_KEY_ANNOTATION, "")
+    pod = f"/api/v1/namespaces/{operator.rpartition('/')[0]}/pods/https:{lease['spec']['holderIdentity']}:{port}"
+    return f"{pod}/proxy/{page}?{urlencode([*query, ('key', key)])}"
 
 
 def _require_alive(lease: Mapping[str, Any]) -> None:

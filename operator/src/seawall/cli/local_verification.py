@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from seawall.adapters.clock import MonotonicStopwatch, SystemClock
-from seawall.adapters.greptimedb.clients import GreptimeDataPlanes
+from seawall.adapters.data_planes import AllDataPlanes
 from seawall.adapters.kafka.clusters import ConfluentKafkaClusters
 from seawall.adapters.kube.api import KubeApi
 from seawall.adapters.kube.intents import ConfigMapIntentStore
@@ -66,7 +66,7 @@ def verify_here(
     cluster = kube.get(WALCluster, Key(arguments.namespace, arguments.walcluster))
     if cluster is None:
         raise Refused(f"there is no WALCluster {arguments.namespace}/{arguments.walcluster}")
-    opener = ClusterOpener(kube, ConfluentKafkaClusters(), GreptimeDataPlanes())
+    opener = ClusterOpener(kube, ConfluentKafkaClusters(), AllDataPlanes())
     observer = LedgerObserver(opener, ConfigMapIntentStore(api), SystemClock(api.dates), MonotonicStopwatch())
     fields = {**fields_of(cluster), "report": None}
     template = VerificationTemplate.model_validate(fields, by_alias=True, by_name=False)
@@ -155,7 +155,10 @@ class LocalVerification:
         with tempfile.TemporaryDirectory(prefix="seawall-verify-") as folder:
             request, summary = Path(folder, FILE), Path(folder, "summary.json")
             files = self._files(cluster, spec, Path(folder))
-            kafka, version = kafka_of_job(spec, spec.verification), database_version(cluster, spec)
+            kafka, version = (
+                kafka_of_job(cluster.metadata.key, spec, spec.verification),
+                database_version(cluster, spec),
+            )
             data = write_request(subject, template, kafka, cluster_id, topics, database_version=version, files=files)
             request.write_bytes(data)
             arguments = ("--request", str(request), "--report", report, "--summary", str(summary))
@@ -168,7 +171,8 @@ class LocalVerification:
         """The connection's certificates and password, as the driver's pod has them."""
         namespace = cluster.metadata.namespace
         found = resolve_kafka(
-            kafka_of_job(spec, spec.verification), lambda name: self.kube.get_secret(Key(namespace, name))
+            kafka_of_job(cluster.metadata.key, spec, spec.verification),
+            lambda name: self.kube.get_secret(Key(namespace, name)),
         )
         if isinstance(found, NoKafka):
             raise Refused(found.message)

@@ -1,4 +1,4 @@
-"""`seawall purge <walcluster>`: makes a run by hand, or with --dry-run says what one would do now.
+"""`seawall purge [run] <walcluster>`: makes a run by hand, or with --dry-run says what one would do now.
 
 The dry run is answered by the leading operator, as `seawall ledger` is, by the plan that its runs use, from a new look:
 nothing is created. (A WALPurge with `dryRun: true` plans too, and stays as an object.)
@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
@@ -19,6 +20,8 @@ from seawall.cli.ledger import ask_operator
 from seawall.cli.output import as_data, table
 from seawall.cli.session import Session
 from seawall.domain.errors import Refused
+from seawall.domain.overview.activities import Progress
+from seawall.domain.overview.words import as_bar, as_progress
 
 COLUMNS = {
     "TOPIC": "name",
@@ -32,7 +35,8 @@ COLUMNS = {
 
 
 def add_arguments(parser: argparse.ArgumentParser, _: str = "") -> None:
-    """The arguments of `seawall purge`."""
+    """The arguments of `seawall purge`; the word `run` may be left out."""
+    parser.add_argument("run", nargs="?", choices=["run"], help="may be left out")
     add_walcluster(parser)
     add_connection(parser)
     add_topics(parser, "only these topics, a glob; may be repeated")
@@ -45,11 +49,13 @@ def add_arguments(parser: argparse.ArgumentParser, _: str = "") -> None:
 
 def answers(arguments: argparse.Namespace, session: Session) -> Iterator[str]:
     """What is printed, piece by piece: `purge`."""
-    yield from purge(arguments, session.api, session.pause)
+    yield from purge(arguments, session.api, session.pause, Bar(session.show, session.now))
 
 
-def purge(arguments: argparse.Namespace, api: Api, pause: Callable[[], None]) -> Iterator[str]:
-    """What is printed, piece by piece; `pause` passes the time between two looks at the run.
+def purge(
+    arguments: argparse.Namespace, api: Api, pause: Callable[[], None], bar: Callable[[Mapping[str, Any]], None]
+) -> Iterator[str]:
+    """What is printed, piece by piece; `pause` passes the time between two looks at the run, which `bar` is given.
 
     Raises:
         Refused: there is no such WALCluster or operator, the person may not, or the run failed or went away.
@@ -66,7 +72,7 @@ def purge(arguments: argparse.Namespace, api: Api, pause: Callable[[], None]) ->
     api.create(runs, {**kind, "metadata": {"name": name}, "spec": spec})
     yield f"walpurge/{name} created"
     if arguments.wait:
-        yield from _follow(api, f"{runs}/{name}", pause)
+        yield from _follow(api, f"{runs}/{name}", pause, bar)
 
 
 def _describe(plan: Mapping[str, Any]) -> str:
@@ -81,8 +87,34 @@ def _describe(plan: Mapping[str, Any]) -> str:
     return f"{table(topics, COLUMNS)}\n\n{reported}"
 
 
-def _follow(api: Api, path: str, pause: Callable[[], None]) -> Iterator[str]:
-    status = yield from follow(api, path, "run", pause, lambda each: each.get("stage") in ENDS)
+@dataclass(slots=True)
+class Bar:
+    """A bar of a run while it deletes, with when it should be over, by its speed until now.
+
+    Attributes:
+        show: shows a line.
+        now: the time.
+    """
+
+    show: Callable[[str], None]
+    now: Callable[[], datetime]
+    _began: tuple[datetime, int] | None = None
+
+    def __call__(self, status: Mapping[str, Any]) -> None:
+        """Shows how far a run is; nothing before it deletes."""
+        total = status.get("frozen", {}).get("topics")
+        if status.get("stage") != Stage.PURGE or not total:
+            self.show("")
+            return
+        done, now = status.get("topics", {}).get("purged", 0), self.now()
+        began, before = self._began = self._began or (now, done)
+        left = None if done in {before, total} else (now - began) * ((total - done) / (done - before))
+        progress = Progress(done, total, "topics", None if left is None else now + left)
+        self.show(f"{as_bar(progress)} {as_progress(progress, now)}")
+
+
+def _follow(api: Api, path: str, pause: Callable[[], None], bar: Callable[[Mapping[str, Any]], None]) -> Iterator[str]:
+    status = yield from follow(api, path, "run", pause, lambda each: each.get("stage") in ENDS, watch=bar)
     if status["stage"] == Stage.FAILED:
         raise Refused(f"the run failed: {message_of(status)}")
     yield _completed(status)

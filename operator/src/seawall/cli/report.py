@@ -20,7 +20,7 @@ from seawall.adapters.kube.objects import KubeAdapter
 from seawall.api.meta import GROUP, PAGE_KEY_ANNOTATION, VERSION, VERSION_ANNOTATION
 from seawall.api.v1alpha1.kinds import KINDS
 from seawall.cli.connection import add_connection, add_operator, add_walcluster
-from seawall.cli.ledger import HTTP_PORT, ask_operator, read_lease
+from seawall.cli.ledger import ask_operator, pages_path, read_lease
 from seawall.cli.output import as_data
 from seawall.cli.redaction import clean_object, clean_text
 from seawall.cli.session import Session
@@ -103,7 +103,7 @@ def collect(arguments: argparse.Namespace, api: Api, page: Callable[[], str]) ->
     leader = lease.get("spec", {}).get("holderIdentity")
     if leader:
         pod = f"/api/v1/namespaces/{arguments.operator.rpartition('/')[0]}/pods/{leader}"
-        add("operator/metrics.txt", lambda: api.read_text(f"{pod}:{HTTP_PORT}/proxy/metrics"))
+        add("operator/metrics.txt", lambda: api.read_text(pages_path(arguments.operator, lease, "metrics")))
         add("operator/log.txt", lambda: api.read_text(f"{pod}/log?tailLines={LOG_LINES}"))
     else:
         missing.append(f"operator: nobody leads by the Lease {arguments.operator}, or you may not read it")

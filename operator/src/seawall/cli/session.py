@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import sys
 import time
 from datetime import UTC, datetime
 from functools import cached_property
@@ -17,6 +18,7 @@ class Session:
 
     def __init__(self, arguments: argparse.Namespace) -> None:
         self._arguments = arguments
+        self._shown = ""
 
     @cached_property
     def api(self) -> KubeApi:
@@ -30,6 +32,18 @@ class Session:
     def ask(self, question: str) -> str:
         """Puts a question to the person; EOFError: there is none."""
         return input(question)
+
+    @property
+    def has_terminal(self) -> bool:
+        """Whether a person looks at what is printed, and it may have bars."""
+        return sys.stdout.isatty()
+
+    def show(self, text: str) -> None:
+        """Shows a line until the next one, or until something is printed; nothing where there is no terminal."""
+        if self.has_terminal and (text or self._shown):
+            sys.stdout.write(f"\r\x1b[2K{text}")
+            sys.stdout.flush()
+            self._shown = text
 
     def pause(self) -> None:
         """Passes the time between two looks."""

@@ -7,21 +7,13 @@ operator's Role has as well, and `get` of its Lease to be told who leads. What m
 from __future__ import annotations
 
 import argparse
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 from seawall.adapters.kube.objects import KubeAdapter
 from seawall.api.meta import ConditionType, Key
-from seawall.api.v1alpha1.backup import WALBackup
-from seawall.api.v1alpha1.backup_policy import WALBackupPolicy
 from seawall.api.v1alpha1.cluster import WAL_CLUSTER, WALCluster
-from seawall.api.v1alpha1.hold import WALHold
-from seawall.api.v1alpha1.policy import WALPurgePolicy
-from seawall.api.v1alpha1.purge import WALPurge
-from seawall.api.v1alpha1.restore import WALRestore
-from seawall.api.v1alpha1.subscription import WALSubscription
-from seawall.api.v1alpha1.verification import WALVerification
 from seawall.cli.connection import add_connection, add_operator, add_walcluster
 from seawall.cli.follow import condition_of
 from seawall.cli.ledger import Get, read_lease
@@ -29,10 +21,10 @@ from seawall.cli.listing import ObjectList, add_all_namespaces
 from seawall.cli.output import FORMATS, add_output, as_data
 from seawall.cli.session import Session
 from seawall.cli.status_text import describe
-from seawall.domain.cluster_name import NamingT, of_cluster
 from seawall.domain.errors import Forbidden, Refused
 from seawall.domain.overview.page import StatusPage, build_page
-from seawall.domain.overview.snapshot import Leader, Snapshot
+from seawall.domain.overview.snapshot import Leader
+from seawall.observe.overview import read_snapshot
 
 if TYPE_CHECKING:
     from seawall.ports.kube import Kube  # its package needs what only the operator installs
@@ -59,7 +51,7 @@ def answers(arguments: argparse.Namespace, session: Session) -> Iterator[str]:
     while True:
         page = read_page(arguments, kube, session.api.get, session.now())
         if (found := describe(page)) != shown:
-            yield _printed(page, arguments.output)
+            yield _printed(page, arguments.output, bars=session.has_terminal)
         shown = found
         if not arguments.watch:
             return
@@ -71,10 +63,10 @@ def show_status(arguments: argparse.Namespace, kube: Kube, get: Get, now: dateti
     return _printed(read_page(arguments, kube, get, now), arguments.output)
 
 
-def _printed(page: StatusPage, output: str) -> str:
+def _printed(page: StatusPage, output: str, *, bars: bool = False) -> str:
     match output:
         case "text":
-            return describe(page)
+            return describe(page, bars=bars)
         case "json" | "yaml":
             return as_data(page.to_json(), output)
         case _:
@@ -92,30 +84,7 @@ def read_page(arguments: argparse.Namespace, kube: Kube, get: Get, now: datetime
     cluster = kube.get(WALCluster, key)
     if cluster is None:
         raise Refused(f"there is no WALCluster {key}")
-    not_read: list[str] = []
-
-    def those_of(resource: type[NamingT]) -> Sequence[NamingT]:
-        try:
-            found = kube.list(resource, key.namespace)
-        except Refused as error:  # not allowed, or the CRD is not there
-            not_read.append(f"{resource.KIND.plural} could not be read: {error}")
-            return ()
-        return of_cluster(found.items, key.name)
-
-    snapshot = Snapshot(
-        now,
-        cluster,
-        _leader(arguments.operator, get),
-        policies=those_of(WALPurgePolicy),
-        purges=those_of(WALPurge),
-        holds=those_of(WALHold),
-        verifications=those_of(WALVerification),
-        backup_policies=those_of(WALBackupPolicy),
-        backups=those_of(WALBackup),
-        restores=those_of(WALRestore),
-        subscriptions=those_of(WALSubscription),
-        not_read=tuple(not_read),
-    )
+    snapshot = read_snapshot(kube, cluster, _leader(arguments.operator, get), now)
     return build_page(snapshot)
 
 

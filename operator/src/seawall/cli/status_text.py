@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from datetime import datetime, timedelta
+from datetime import datetime
 
+from seawall.api.v1alpha1.cluster import DataPlaneStatus
 from seawall.cli.output import table
-from seawall.domain.overview.activities import Activity, Progress
+from seawall.domain.overview.activities import Activity
 from seawall.domain.overview.datanodes import SERVES, DatanodeLine
 from seawall.domain.overview.findings import Finding
 from seawall.domain.overview.page import BrokersLine, HoldLine, StatusPage, SubscriptionLine
+from seawall.domain.overview.words import as_bar, as_progress, as_seconds, as_size, as_span, time_ago
 from seawall.domain.times import LEASE_SILENT
 
 DATANODE_COLUMNS = {
@@ -46,12 +48,12 @@ SUBSCRIPTION_COLUMNS = {
 }
 
 
-def describe(page: StatusPage) -> str:
-    """The page as text."""
-    return "\n".join(_lines(page))
+def describe(page: StatusPage, *, bars: bool = False) -> str:
+    """The page as text; on a terminal with bars."""
+    return "\n".join(_lines(page, bars=bars))
 
 
-def _lines(page: StatusPage) -> Iterator[str]:
+def _lines(page: StatusPage, *, bars: bool) -> Iterator[str]:
     yield f"WALCluster {page.walcluster}: {_ready(page)}"
     yield f"Operator   {_leader(page)}"
     if page.findings:
@@ -60,7 +62,7 @@ def _lines(page: StatusPage) -> Iterator[str]:
             yield from _finding(finding, page.time)
         yield from _more(page.findings)
     yield from ("", "NOW")
-    yield from _now(page)
+    yield from _now(page, bars=bars)
     datanodes = _worth_a_table(page.datanodes)
     if datanodes:
         yield from ("", table([_datanode(line, page.time) for line in datanodes[:MOST]], DATANODE_COLUMNS))
@@ -104,23 +106,25 @@ def _leader(page: StatusPage) -> str:
         return leader.problem
     if leader.holder is None or leader.renew_time is None:
         return f"nobody leads by the Lease {leader.lease}"
-    snapshot = _ago(leader.renew_time, page.time)
+    snapshot = time_ago(leader.renew_time, page.time)
     if page.time - leader.renew_time > LEASE_SILENT:
         return f"nobody leads; {leader.holder} was seen {snapshot}"
     return f"{leader.holder} leads, seen {snapshot}"
 
 
 def _finding(finding: Finding, now: datetime) -> Iterator[str]:
-    since = "" if finding.since is None else f", for {_span(now - finding.since)}"
+    since = "" if finding.since is None else f", for {as_span(now - finding.since)}"
     yield f"  {finding.severity:<9} {finding.object} {finding.condition}: {finding.reason}{since}"
     yield f"            {finding.message}"
 
 
-def _now(page: StatusPage) -> Iterator[str]:
+def _now(page: StatusPage, *, bars: bool) -> Iterator[str]:
     if not page.running:
         yield "  nothing runs"
     for activity in page.running[:MOST]:
         yield f"  {_activity(activity, page.time)}"
+        if bars and activity.progress is not None:
+            yield f"            {as_bar(activity.progress)}"
         yield f"            {activity.message}"
     yield from _more(page.running)
     if page.maintenance_until is not None:
@@ -133,35 +137,21 @@ def _activity(activity: Activity, now: datetime) -> str:
     if activity.waits:
         reported.append("waits")
     if activity.progress is not None:
-        reported.append(_progress(activity.progress, now))
+        reported.append(as_progress(activity.progress, now))
     if activity.since is not None:
-        reported.append(f"began {_ago(activity.since, now)}")
+        reported.append(f"began {time_ago(activity.since, now)}")
     return ", ".join(reported)
-
-
-def _progress(progress: Progress, now: datetime) -> str:
-    numbers = (progress.done, progress.total)
-    done, total = map(_size, numbers) if progress.unit == "bytes" else map(str, numbers)
-    unit = "" if progress.unit == "bytes" else f" {progress.unit}"
-    share = f" ({100 * progress.done // progress.total} %)" if progress.total else ""
-    return f"{done} of {total}{unit}{share}{_left(progress.eta, now)}"
-
-
-def _left(eta: datetime | None, now: datetime) -> str:
-    if eta is None:
-        return ""
-    return f", about {_span(eta - now)} left" if eta > now else f", should have ended {_ago(eta, now)}"
 
 
 def _datanode(line: DatanodeLine, now: datetime) -> dict[str, object]:
     return {
         "pod": line.pod,
         "state": line.state,
-        "replayed": None if line.progress is None else _progress(line.progress, now),
+        "replayed": None if line.progress is None else as_progress(line.progress, now),
         "entries": line.entries,
-        "replay": _seconds(line.replay_seconds),
-        "needs": _seconds(line.startup_seconds),
-        "allows": _seconds(line.probe_seconds),
+        "replay": as_seconds(line.replay_seconds),
+        "needs": as_seconds(line.startup_seconds),
+        "allows": as_seconds(line.probe_seconds),
     }
 
 
@@ -172,8 +162,8 @@ def _hold(line: HoldLine, now: datetime) -> dict[str, object]:
         "name": line.name,
         "state": line.state,
         "topics": "all" if line.everything else line.topics,
-        "lag": None if line.lag_bytes is None else _size(line.lag_bytes),
-        "expires": None if expires is None else "now" if is_over else f"in {_span(expires - now)}",
+        "lag": None if line.lag_bytes is None else as_size(line.lag_bytes),
+        "expires": None if expires is None else "now" if is_over else f"in {as_span(expires - now)}",
         "reason": line.reason or None,
     }
 
@@ -186,8 +176,8 @@ def _subscription(line: SubscriptionLine) -> dict[str, object]:
         "topics": line.topics,
         "stopped": line.stopped,
         "lag": line.lag_entries,
-        "behind": _seconds(line.lag_seconds),
-        "held": None if line.held_bytes is None else _size(line.held_bytes),
+        "behind": as_seconds(line.lag_seconds),
+        "held": None if line.held_bytes is None else as_size(line.held_bytes),
     }
 
 
@@ -198,21 +188,29 @@ def _numbers(page: StatusPage) -> Iterator[str]:
         reported = "".join(f", {count} {what}" for what, count in more.items() if count)
         yield f"Topics     {topics.ready} of {topics.desired} ready{reported}"
     if wal is not None:
-        size = "unknown size" if wal.bytes is None else _size(wal.bytes)
-        may_go = f", about {_size(wal.purgeable_bytes)}" if wal.purgeable and wal.purgeable_bytes is not None else ""
+        size = "unknown size" if wal.bytes is None else as_size(wal.bytes)
+        may_go = f", about {as_size(wal.purgeable_bytes)}" if wal.purgeable and wal.purgeable_bytes is not None else ""
         kept = f", {wal.held_back} left alone (seawall ledger says why)" if wal.held_back else ""
         yield f"WAL        {size}; {wal.purgeable} topics can be purged{may_go}{kept}"
     if database is not None and database.datanodes is not None:
         yield f"Database   {database.reporting} of {database.datanodes} datanodes report, {database.regions} regions"
+    if database is not None and database.followers:
+        yield f"Followers  {_followers(database)}"
     if page.datanodes and all(line.state == SERVES for line in page.datanodes):
         yield f"Datanodes  {_datanodes(page.datanodes)}"
     if page.brokers is not None:
         yield f"Brokers    {_brokers(page.brokers)}"
     for ended in page.ended:
-        yield f"Last       {ended.what} {ended.name}: {ended.stage} {_ago(ended.time, page.time)}: {ended.message}"
+        yield f"Last       {ended.what} {ended.name}: {ended.stage} {time_ago(ended.time, page.time)}: {ended.message}"
     if page.next_purge is not None:
         is_due = page.next_purge <= page.time
-        yield f"Next       Purge {'now' if is_due else f'in {_span(page.next_purge - page.time)}'}"
+        yield f"Next       Purge {'now' if is_due else f'in {as_span(page.next_purge - page.time)}'}"
+
+
+def _followers(database: DataPlaneStatus) -> str:
+    silent = f", {database.silent_followers} silent" if database.silent_followers else ""
+    lag = "" if database.follower_lag is None else f", at most {database.follower_lag} entries behind"
+    return f"{database.followers} of regions{silent}{lag}"
 
 
 def _datanodes(datanodes: Sequence[DatanodeLine]) -> str:
@@ -232,33 +230,6 @@ def _brokers(brokers: BrokersLine) -> str:
         return reported
     behind = f", {', '.join(map(str, brokers.behind))} behind" if brokers.behind else ""
     return f"{reported}; controller {brokers.controller} leads {brokers.voters} voters{behind}"
-
-
-def _ago(time: datetime, now: datetime) -> str:
-    return f"{_span(now - time)} ago"
-
-
-def _span(span: timedelta) -> str:
-    """One number: days, hours, minutes or seconds; clocks that differ a little are forgiven."""
-    seconds = max(0, int(span.total_seconds()))
-    for unit, length in (("d", 86_400), ("h", 3_600), ("min", 60)):
-        if seconds >= 2 * length:
-            return f"{seconds // length} {unit}"
-    return f"{seconds} s"
-
-
-def _seconds(seconds: int | None) -> str | None:
-    return None if seconds is None else f"{seconds} s"
-
-
-def _size(size: int) -> str:
-    """Bytes with one digit after the point, as Kubernetes names their multiples."""
-    scaled, unit = float(size), ""
-    for larger in ("Ki", "Mi", "Gi", "Ti"):
-        if scaled < 1024:  # noqa: PLR2004 - the next multiple
-            break
-        scaled, unit = scaled / 1024, larger
-    return f"{scaled:.1f} {unit}B" if unit else f"{size} B"
 
 
 def _clock(time: datetime) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar, assert_never
 
 from seawall.api.meta import ConditionType, Key
@@ -41,18 +41,28 @@ class WALBackupPolicyController(
 
     def observe(self, obj: WALBackupPolicy) -> Observed:
         """Reads the WALCluster, backups and holds."""
-        now, last, namespace = self.clock.now(), obj.status.last, obj.metadata.namespace
-        since = obj.metadata.creation_timestamp if last is None else last.time
-        expected = since if expects_backups(obj) else None
-        self.meter.measure_backup_policy(obj.metadata.key, expected, expected_period(obj, now), obj.status.lag_bytes)
-        self._measure_drills(obj)
+        namespace = obj.metadata.namespace
+        self._measure(obj)
         return Observed(
-            now,
+            self.clock.now(),
             named_cluster(self.kube, obj),
             self.kube.list(WALBackup, namespace).items,
             self.kube.list(WALHold, namespace).items,
             self.kube.list(WALRestore, namespace).items,
         )
+
+    def record(self, obj: WALBackupPolicy, status: WALBackupPolicyStatus) -> None:
+        """Replaces the status; the metrics say the same at once, and not a resync later."""
+        self.kube.replace_status(obj, status)
+        self._measure(replace(obj, status=status))
+
+    def _measure(self, obj: WALBackupPolicy) -> None:
+        last, key = obj.status.last, obj.metadata.key
+        since = obj.metadata.creation_timestamp if last is None else last.time
+        expected = since if expects_backups(obj) else None
+        period = expected_period(obj, self.clock.now())
+        self.meter.measure_backup_policy(key, expected, period, obj.status.lag_bytes)
+        self._measure_drills(obj)
 
     def _measure_drills(self, obj: WALBackupPolicy) -> None:
         drill = obj.status.drill

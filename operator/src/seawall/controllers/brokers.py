@@ -3,15 +3,23 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import ClassVar
+from typing import ClassVar, TypeVar
 
 from seawall.api.meta import ConditionType, Key
 from seawall.api.v1alpha1.cluster import WALCluster, WALClusterStatus
 from seawall.controllers.controller import Controller
 from seawall.controllers.permission import require_unmanaged
-from seawall.domain.brokers.decide import BrokersDecision, NothingObserved, Observed, RepairMinISR, decide, pause_after
+from seawall.domain.brokers.decide import (
+    BrokersDecision,
+    NothingObserved,
+    Observed,
+    RepairMinISR,
+    decide,
+    pause_after,
+    would_repair,
+)
 from seawall.domain.brokers.reasons import Reason
 from seawall.domain.brokers.view import (
     BrokerObservation,
@@ -27,8 +35,12 @@ from seawall.domain.kafka import NoKafka
 from seawall.domain.kafka_log import TopicFailure
 from seawall.domain.partitions import Quorum, Rates, Sizes, known_brokers
 from seawall.domain.step import Event
+from seawall.domain.times import QUEUE_ALIGNED_PART
 from seawall.observe.connections import kafka_of, required_kafka
-from seawall.ports import BrokerMeter, Clock, KafkaClusters, Kube, PartitionReassigner, Stopwatch, Strimzi
+from seawall.observe.shared_brokers import BrokersObserver, SharedObservation
+from seawall.ports import BrokerMeter, Clock, KafkaClusters, Kube, PartitionReassigner, Strimzi
+
+AnswerT = TypeVar("AnswerT")
 
 BROKERS = "Brokers"
 """The kind of its queue, whose keys are those of WALClusters."""
@@ -36,13 +48,15 @@ BROKERS = "Brokers"
 
 @dataclass(frozen=True, slots=True)
 class _Kept:
-    """The newest look: what the object said then, the seconds that it is new for, and the stopwatch's time of its end.
+    """The newest look: what the object said then, for how many seconds it is new, and since when and until when.
 
-    `failed` is how a correction failed the last time; one that `is_tried` since this look waits for the next.
+    Times are the stopwatch's. `failed` is how a correction failed the last time; one that `is_tried` since this look
+    waits for the next.
     """
 
     observed_from: object
     pause: float
+    began: int
     until: int
     found: BrokersFound | NothingObserved
     failed: Failure | None = None
@@ -54,7 +68,8 @@ class BrokersController(Controller[WALCluster, Observed, WALClusterStatus, Repai
     """Looks at the brokers of each WALCluster's Kafka when topics or live brokers are others, soon again, then seldom.
 
     It has a queue of its own, because a look at all partitions and log directories takes seconds when a broker is
-    down. Of the status it writes its own parts (`domain/brokers/status.py`), and only when there is news.
+    down. WALClusters on one Kafka share looks. Of the status it writes its own parts (`domain/brokers/status.py`), and
+    only when there is news.
     """
 
     resource: ClassVar = WALCluster
@@ -62,7 +77,7 @@ class BrokersController(Controller[WALCluster, Observed, WALClusterStatus, Repai
     kube: Kube
     kafka_clusters: KafkaClusters
     clock: Clock
-    stopwatch: Stopwatch
+    observer: BrokersObserver
     meter: BrokerMeter
     strimzi: Strimzi | None = None
     """None: nobody asks what Strimzi has."""
@@ -74,6 +89,7 @@ class BrokersController(Controller[WALCluster, Observed, WALClusterStatus, Repai
         """Forgets a WALCluster that is gone."""
         with self._lock:
             self._kept.pop(key, None)
+        self.observer.forget(key)
         self.meter.forget_brokers(key)
 
     def observe(self, obj: WALCluster) -> Observed:
@@ -88,17 +104,19 @@ class BrokersController(Controller[WALCluster, Observed, WALClusterStatus, Repai
             kept = self._kept.get(key)
         if kept is not None and kept.observed_from != observed_from:
             kept = None
-        at = self.stopwatch.milliseconds()
-        if kept is not None and at < kept.until:
+        at = self.observer.stopwatch.milliseconds()
+        if kept is not None and at < kept.until - int(kept.pause * 1000 * QUEUE_ALIGNED_PART):
             return Observed(now, kept.found, (kept.until - at) / 1000, kept.failed, kept.is_tried)
         pause = pause_after(None if kept is None else kept.pause)
         failed = None if kept is None else kept.failed
-        found = self._observe(obj)
-        until = self.stopwatch.milliseconds() + int(pause * 1000)
+        shared = self._observe(obj, None if kept is None else max(kept.began + 1, at - int(pause * 500)))
+        if shared.is_older and would_repair(obj, shared.found):  # nobody acts by what was observed for another object
+            shared = self._observe(obj, None)
+        until = shared.ended + int(pause * 1000)
         with self._lock:
-            self._kept[key] = _Kept(observed_from, pause, until, found, failed)
-        self.meter.measure_brokers(key, found if isinstance(found, BrokersFound) else None)
-        return Observed(now, found, pause, failed)
+            self._kept[key] = _Kept(observed_from, pause, shared.began, until, shared.found, failed)
+        self.meter.measure_brokers(key, shared.found if isinstance(shared.found, BrokersFound) else None)
+        return Observed(now, shared.found, max(0.0, until - self.observer.stopwatch.milliseconds()) / 1000, failed)
 
     def decide(self, obj: WALCluster, observed: Observed) -> BrokersDecision:
         """Decides (pure)."""
@@ -119,23 +137,31 @@ class BrokersController(Controller[WALCluster, Observed, WALClusterStatus, Repai
             self._kept.pop(key, None)
         return action.event()
 
-    def _observe(self, obj: WALCluster) -> BrokersFound | NothingObserved:
-        try:
-            return self._ask(obj)
-        except OutsideUnavailable:  # not its words: they are others each time
-            return NothingObserved(
-                Reason.NOT_ASKED, "Kafka did not answer when it was asked for brokers and partitions"
-            )
-        except Refused as refused:
-            return NothingObserved(Reason.NOT_ALLOWED, str(refused))
-
-    def _ask(self, obj: WALCluster) -> BrokersFound | NothingObserved:
-        connection = kafka_of(self.kube, obj)
+    def _observe(self, obj: WALCluster, oldest: int | None) -> SharedObservation:
+        """A look that is as new as `BrokersObserver.find` says, or why there can be none."""
+        key, at = obj.metadata.key, self.observer.stopwatch.milliseconds()
+        connection = _answered(lambda: kafka_of(self.kube, obj))
         if isinstance(connection, NoKafka):
-            return NothingObserved(Reason.NOT_ASKED, connection.message)
-        reassigner = self.kafka_clusters.reassigner(obj.metadata.key, connection)
-        view, quorum = view_of(_read(reassigner)), _quorum(reassigner)
-        return BrokersFound(view, quorum, remembers_eligible_leaders(_features(reassigner)))
+            connection = NothingObserved(Reason.NOT_ASKED, connection.message)
+        if isinstance(connection, NothingObserved):
+            return SharedObservation(at, at, connection)
+        reassigner = self.kafka_clusters.reassigner(key, connection)
+        return self.observer.observe(key, connection, oldest, lambda: _answered(lambda: _ask(reassigner)))
+
+
+def _answered(ask: Callable[[], AnswerT]) -> AnswerT | NothingObserved:
+    """The answer, or why there is none."""
+    try:
+        return ask()
+    except OutsideUnavailable:  # not its words: they are others each time
+        return NothingObserved(Reason.NOT_ASKED, "Kafka did not answer when it was asked for brokers and partitions")
+    except Refused as refused:
+        return NothingObserved(Reason.NOT_ALLOWED, str(refused))
+
+
+def _ask(reassigner: PartitionReassigner) -> BrokersFound:
+    view, quorum = view_of(_read(reassigner)), _quorum(reassigner)
+    return BrokersFound(view, quorum, remembers_eligible_leaders(_features(reassigner)))
 
 
 def _observed_from(obj: WALCluster) -> object:

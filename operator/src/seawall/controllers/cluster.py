@@ -34,7 +34,8 @@ from seawall.domain.step import Event
 from seawall.domain.topics.actions import CreateTopics, DeleteTopics, GuardRetention, RepairConfigs
 from seawall.domain.topics.pool import Pool, TopicState, observe_pool, wal_topics
 from seawall.observe.connections import required_kafka, resolve_kafka
-from seawall.observe.greptimedb_cluster import read_cluster
+from seawall.observe.declared_database import read_cluster
+from seawall.observe.kafka_nodes import why_forming
 from seawall.observe.sharing import observe_sharing
 from seawall.ports import Clock, KafkaAdmin, KafkaClusters, KafkaLogs, Kube, Ledgers, TopicMeter
 
@@ -79,7 +80,7 @@ class WALClusterController(Controller[WALCluster, Observed, WALClusterStatus, Cl
                 data_plane=data_plane,
                 ledger=ledger,
                 server=time.server,
-                greptimedb_cluster=named,
+                named_cluster=named,
             )
             if not deleted or not isinstance(found.kafka, KafkaView):
                 return found
@@ -130,7 +131,7 @@ class WALClusterController(Controller[WALCluster, Observed, WALClusterStatus, Cl
             raise Conflict(f"WALCluster {obj.metadata.key} changed")
 
     def _connect(self, key: Key, spec: WALClusterSpec) -> KafkaAdmin | NoKafka:
-        connection = resolve_kafka(spec.kafka.external, lambda name: self.kube.get_secret(Key(key.namespace, name)))
+        connection = resolve_kafka(spec.kafka.access(key), lambda name: self.kube.get_secret(Key(key.namespace, name)))
         return self.kafka_clusters.connect(key, connection) if isinstance(connection, KafkaConnection) else connection
 
     def _observe_kafka(
@@ -163,6 +164,8 @@ class WALClusterController(Controller[WALCluster, Observed, WALClusterStatus, Cl
         found = Observed(
             now, kafka, pool, conflicting_owner, claims.complete, config_map=config_map, contender=contender
         )
+        if pool is not None and pool.in_state(TopicState.MISSING):
+            found = replace(found, forming=why_forming(self.kube, obj))
         sharing = observe_sharing(self.deletion.strimzi, kafka.cluster_id)
         return replace(found, missing=self._observe_missing(obj, pool), sharing=sharing)
 

@@ -117,6 +117,7 @@ class LedgerWatch(Controller[WALCluster, Watched, WALClusterStatus, LedgerAction
     def _keep_database(self, obj: WALCluster, found: DataPlaneView | NoDataPlane | None) -> bool:
         """Whether it is another than before; the WALCluster is woken then, also when the look itself ends badly."""
         database = _Database(obj.metadata.uid, _addresses(obj), found)
+        self.meter.measure_answer(obj.metadata.key, found.answer_used if isinstance(found, DataPlaneView) else None)
         with self._lock:
             is_new = self._databases.get(obj.metadata.key) != database
             self._databases[obj.metadata.key] = database
@@ -174,15 +175,8 @@ class LedgerWatch(Controller[WALCluster, Watched, WALClusterStatus, LedgerAction
 
 def _addresses(cluster: WALCluster) -> object:
     """Where the spec says that the database is: with others it may be another one."""
-    database = None if isinstance(cluster.spec, InvalidSpec) else cluster.spec.greptimedb
-    return database and (
-        database.metasrv,
-        database.frontend,
-        database.tls,
-        database.auth,
-        database.metadata_store,
-        database.datanode_http_port,
-    )
+    database = None if isinstance(cluster.spec, InvalidSpec) else cluster.spec.database
+    return database and database.addresses
 
 
 def _with_problem(page: LedgerPage | Unavailable, problem: str | None) -> LedgerPage | Unavailable:

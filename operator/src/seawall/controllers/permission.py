@@ -92,7 +92,7 @@ def require_open(observer: LedgerObserver, cluster: WALCluster) -> OpenedCluster
 def require_same(observer: LedgerObserver, cluster: WALCluster, decided: ObservedCluster) -> OpenedCluster:
     """The ports, if right now Kafka, the claims on the topics, and the database are those that were decided by.
 
-    A metasrv that started anew, or another one that leads, may run with other settings, and delete by itself.
+    A database that started anew may run with other settings, and delete by itself.
 
     Raises:
         Conflict: one of them is not.
@@ -108,14 +108,14 @@ def require_same(observer: LedgerObserver, cluster: WALCluster, decided: Observe
 
 
 def require_settings(opened: OpenedCluster, decided: ObservedCluster) -> None:
-    """Asks the metasrv again what it runs with.
+    """Asks the database again what it runs with, or can do.
 
     Raises:
         Conflict: with other settings than those decided by.
         OutsideUnavailable: it did not say.
     """
     if opened.parts.data_plane.wal_settings() != decided.wal:
-        raise Conflict("the metasrv runs with other [wal] settings than those that were decided by")
+        raise Conflict("the database runs with other settings than those that were decided by")
 
 
 def require_flushed(opened: OpenedCluster, decided: Mapping[int, Flushed]) -> None:
@@ -123,7 +123,7 @@ def require_flushed(opened: OpenedCluster, decided: Mapping[int, Flushed]) -> No
 
     Raises:
         Conflict: one has, or its leader does not report it any more.
-        OutsideUnavailable: the metasrv did not answer.
+        OutsideUnavailable: the database did not answer.
     """
     lower = why_less_flushed(decided, region_reports(opened.parts.data_plane.reports()))
     if lower is not None:

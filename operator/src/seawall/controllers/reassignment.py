@@ -14,6 +14,7 @@ from seawall.controllers.permission import require_cancel, require_replicas
 from seawall.domain.errors import Conflict, OutsideUnavailable, SeawallError
 from seawall.domain.kafka_log import TopicFailure, TopicTrouble
 from seawall.domain.kubernetes import ConfigMap
+from seawall.domain.leaving_broker import without_leaving
 from seawall.domain.partitions import PartitionId, Rates, ThrottledReplicas
 from seawall.domain.placement import Placement
 from seawall.domain.reassignment.actions import (
@@ -95,9 +96,13 @@ class ReplicationController(Controller[WALCluster, Observed, WALClusterStatus, R
         # Before the look: rates that are read after nobody else had begun are not those of another run.
         may_throttle = run is not None and (run.is_active or bool(run.rates_set))
         line = find_line(obj, self.kube.list(WALCluster).items) if may_throttle else Line()
-        kafka = self.observer.observe(obj, spec, journal.readable if is_active else None, asks_throttled=asks_throttled)
+        asked = without_leaving(obj, spec)
+        kafka = self.observer.observe(
+            obj, asked, journal.readable if is_active else None, asks_throttled=asks_throttled
+        )
         if isinstance(kafka, str):
             return Observed(now, kafka, journal)
+        spec = without_leaving(obj, spec, kafka.brokers)
         if not is_active:
             return Observed(now, kafka, journal, self._plan(obj, spec, kafka), line=line)
         demand = demand_of(spec, kafka.settled())

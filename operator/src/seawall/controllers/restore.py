@@ -19,7 +19,7 @@ from seawall.domain.backup.retention import deleting
 from seawall.domain.cluster.identity import pool_of
 from seawall.domain.cluster_name import of_cluster
 from seawall.domain.dataplane.connection import PartUnavailable
-from seawall.domain.errors import Conflict, Refused, SeawallError
+from seawall.domain.errors import Conflict, OutsideUnavailable, Refused, SeawallError
 from seawall.domain.kafka import KafkaConnection
 from seawall.domain.ledger.needs import Records, TopicNeeds, find_needs
 from seawall.domain.restore.actions import (
@@ -47,20 +47,21 @@ from seawall.domain.restore.others import find_other
 from seawall.domain.spark_job.actions import FreezeRequest, RemoveApplication, RemoveItself, Submit, attempt_key
 from seawall.domain.step import Event
 from seawall.observe.connections import kafka_of, required_kafka
-from seawall.observe.greptimedb_cluster import named_sets
+from seawall.observe.declared_database import named_sets
+from seawall.observe.kafka_nodes import why_forming
 from seawall.observe.ledger import LedgerObserver
 from seawall.observe.opened_cluster import Blocked, named_cluster, own_pool, pinned_view
 from seawall.observe.records import read_records
 from seawall.observe.topic_logs import describe_logs
 from seawall.ports import (
     Clock,
-    Datanodes,
     DataPlaneParts,
     KafkaClusters,
     Kube,
     SparkApplications,
     Stopwatch,
     Strimzi,
+    Workloads,
 )
 
 MAKES = frozenset({RestoreStage.PREPARING, RestoreStage.REMOVING, RestoreStage.ADOPTING})
@@ -80,7 +81,7 @@ class WALRestoreController(Controller[WALRestore, Observed, WALRestoreStatus, Re
     kube: Kube
     applications: SparkApplications
     kafka_clusters: KafkaClusters
-    datanodes: Datanodes
+    workloads: Workloads
     observer: LedgerObserver
     clock: Clock
     stopwatch: Stopwatch
@@ -198,8 +199,8 @@ class WALRestoreController(Controller[WALRestore, Observed, WALRestoreStatus, Re
         return judge(pods, self._by_reports(cluster, asked) if pods.runs is False else None)
 
     def _pods_of(self, key: Key) -> DatabaseNow:
-        found = self.datanodes.get(key)
-        return judge_pods(key.name, found, () if found is None else self.datanodes.pods(found))
+        found = self.workloads.get(key)
+        return judge_pods(key.name, found, () if found is None else self.workloads.pods(found))
 
     def _by_reports(self, cluster: WALCluster, asked: WALRestoreSpec) -> DatabaseNow | None:
         """None: nobody answers. Who is not let in, or has no Secret to ask with, does not know that."""
@@ -263,6 +264,8 @@ class WALRestoreController(Controller[WALRestore, Observed, WALRestoreStatus, Re
             return
         reassigner = self.kafka_clusters.reassigner(cluster.metadata.key, connection)
         topics, _ = with_brokers(cluster, action.topics, reassigner)
+        if (forming := why_forming(self.kube, cluster)) is not None:
+            raise OutsideUnavailable(forming)
         admin.create_topics(topics)
 
     def _kafka(self, obj: WALRestore) -> tuple[WALCluster, KafkaConnection]:

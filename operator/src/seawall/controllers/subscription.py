@@ -31,7 +31,7 @@ from seawall.domain.subscription.actions import (
     SubscriptionAction,
 )
 from seawall.domain.subscription.case import Observed, SubscriptionDecision
-from seawall.domain.subscription.decide import BEGINS, case_of, changes_configs, decide
+from seawall.domain.subscription.decide import BEGINS, case_of, decide, weigh
 from seawall.domain.subscription.logs import LogsNow
 from seawall.observe.opened_cluster import named_cluster
 from seawall.observe.subscription import SubscriptionObserver, Wanted
@@ -69,8 +69,8 @@ class WALSubscriptionController(Controller[WALSubscription, Observed, WALSubscri
 
     def decide(self, obj: WALSubscription, observed: Observed) -> SubscriptionDecision:
         """Decides (pure); configs of the target that are right need not be looked at again for a while."""
-        decision, target = decide(obj, observed), observed.target
-        if isinstance(target, LogsNow) and target.configs and not changes_configs(obj, observed):
+        (decision, changes_configs), target = weigh(obj, observed), observed.target
+        if isinstance(target, LogsNow) and target.configs and not changes_configs:
             self.reader.configs_are_right(obj.metadata.key)
         return decision
 

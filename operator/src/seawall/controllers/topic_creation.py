@@ -12,12 +12,14 @@ from seawall.domain.cluster.lost import MissingTopics, find_missing
 from seawall.domain.errors import Conflict, OutsideUnavailable, Refused
 from seawall.domain.kafka import NewTopic
 from seawall.domain.kafka_log import DescribedTopic, TopicFailure
+from seawall.domain.leaving_broker import without_leaving
 from seawall.domain.ledger.fence import parse_readoption
 from seawall.domain.ledger.observation import ReadShards
 from seawall.domain.ledger.shards import PoolId
 from seawall.domain.topics.actions import CreateTopics
 from seawall.domain.topics.placing import with_replicas
 from seawall.observe.claims import why_not_readopted
+from seawall.observe.kafka_nodes import why_forming
 from seawall.observe.records import read_records
 from seawall.ports import Clock, IntentStore, KafkaAdmin, KafkaLogs, Kube, PartitionReassigner
 
@@ -65,6 +67,8 @@ class TopicCreation:
             raise Conflict(f"{min(missing.kept)} must not be made")
         for number, shard in shards.without(missing.readopted).items():
             self.intents.write(pool, number, shard)
+        if (forming := why_forming(self.kube, current)) is not None:
+            raise Conflict(forming)
         kafka.admin.create_topics(placed.topics)
         return placed
 
@@ -106,7 +110,7 @@ def with_brokers(
     except Refused as refused:
         return topics, f"Kafka chose their brokers: {refused}"
     partitions = [found for topic in described if not isinstance(topic, TopicFailure) for found in topic]
-    return with_replicas(cluster.spec, topics, partitions, brokers)
+    return with_replicas(without_leaving(cluster, cluster.spec), topics, partitions, brokers)
 
 
 def _describe(logs: KafkaLogs, names: Sequence[str]) -> dict[str, DescribedTopic | TopicFailure]:

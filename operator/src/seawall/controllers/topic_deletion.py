@@ -46,7 +46,7 @@ class TopicDeletion:
             return None
         if cluster.metadata.deletion_timestamp is None or TOPICS_FINALIZER not in cluster.metadata.finalizers:
             return None
-        observation = self.observer.observe(cluster) if spec.greptimedb is not None else None
+        observation = self.observer.observe(cluster) if spec.database is not None else None
         claims = self.kube.list_claims(spec.topics.prefix)
         incomplete = None if claims.complete else "not all WALClusters can be read: one of them may claim the topics"
         contender = incomplete or find_contender(cluster, kafka, claims.items)

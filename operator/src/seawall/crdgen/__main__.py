@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 
 from seawall.crdgen.conditions import CONDITIONS, EXPLAINED, with_tables
+from seawall.crdgen.contract import DOCUMENT, contract
 from seawall.crdgen.crd import crd_files
 from seawall.crdgen.reference import reference
 
@@ -20,7 +21,13 @@ def main() -> int:
     arguments = parser.parse_args()
     page = (arguments.root / CONDITIONS).read_text(encoding="utf-8")
     conditions = with_tables(page)
-    files = {**crd_files(), "docs/reference.md": reference(), CONDITIONS: conditions, EXPLAINED: conditions}
+    files = {
+        **crd_files(),
+        "docs/reference.md": reference(),
+        DOCUMENT: contract(),
+        CONDITIONS: conditions,
+        EXPLAINED: conditions,
+    }
     drifted = [name for name, text in files.items() if not _same(arguments.root / name, text)]
     for name in drifted:
         if arguments.check:

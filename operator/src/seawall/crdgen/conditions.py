@@ -19,8 +19,8 @@ from seawall.domain.text import Explained
 
 CONDITIONS = "docs/conditions.md"
 """Below the repository."""
-EXPLAINED = "operator/src/seawall/cli/conditions.md"
-"""The same page, which `seawall explain` reads wherever it is installed."""
+EXPLAINED = "operator/src/seawall/domain/overview/conditions.md"
+"""The same page, which `seawall explain` and the page of `seawall ui` read wherever they are installed."""
 BEGIN = re.compile(r"<!-- reasons ([\w.]+) -->\n")
 STATES = ("Ready", "Reconciling", "Stalled", "Not ready", "True", "False", "Unknown", "Warning")
 """Of an object, of a condition, of an event."""

@@ -17,7 +17,7 @@ from seawall.crdgen.markdown import PageError, markdown
 from seawall.handlers.metrics.telemetry import Telemetry
 
 SOURCE = Path(seawall.__file__).parent
-KINDS_OF_NAMES = ("ANNOTATION", "FINALIZER", "LABEL")
+KINDS_OF_NAMES = ("ANNOTATION", "FINALIZER", "GATE", "LABEL")
 """How constants end whose values stand in the metadata of objects."""
 
 _HEADER = """## Annotations, labels and finalizers
@@ -28,12 +28,13 @@ Where a value ends with `@<expiry>` it counts until then, and not while clocks d
 """
 _METRICS = """## Metrics
 
-Port 8080, path `/metrics`; Prometheus adds `pod`. `namespace` and `name` are the object's: the policy's in
+Port 8080, path `/metrics`, for whoever may get it ([chart](../charts/seawall/README.md#metrics)); Prometheus adds
+`pod`. `namespace` and `name` are the object's: the policy's in
 `seawall_policy_…`, `seawall_backup_policy_…` and `seawall_drill_…`, that of the `kind` where there is one, else the
 WALCluster's. Only the leader has gauges of objects, and they go with the object. Counters begin anew with a process.
 
 `seawall_object_condition` has one series for each condition of each object, as the last tick of its controller left
-it, a minute ago at most. A WALCluster has 13 at most, others have 3 to 8, and no status can have more than 16: so 1,000
+it, a minute ago at most. A WALCluster has 18 at most, others have 3 to 8, and no status can have more than 24: so 1,000
 objects are some 6,000 series. `seawall_topic_state` and `seawall_topic_reason` are there with the chart's
 `settings.topicMetrics` alone, one series of each for each topic.
 
@@ -46,7 +47,7 @@ class MetadataName:
 
     Attributes:
         name: as it is written.
-        what: an annotation, a label or a finalizer.
+        what: an annotation, a label, a finalizer or a readiness gate.
         text: its meaning.
     """
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ast
 import inspect
+import re
 from itertools import pairwise
 from typing import Any
 
@@ -16,14 +17,13 @@ from pydantic.json_schema import GenerateJsonSchema, JsonSchemaValue
 from pydantic_core.core_schema import ModelSchema
 
 from seawall.api.meta import APIModel
+from seawall.api.quantity import MAX_INTEGER
 
 Schema = dict[str, Any]
 
 _COPIED = ("description", "pattern", "minLength", "maxLength", "minimum", "maximum", "minItems", "maxItems", "format")
 _BOUND = {"string": "maxLength", "array": "maxItems", "object": "maxProperties", "integer": "maximum"}
 _BOUNDED_BY_FORMAT = ("date-time",)
-_MAX_INTEGER = 2**53 - 1
-"""Bounds are JSON numbers, that is floats, in the API server: 2^63 - 1 overflows there."""
 
 
 class NotStructuralError(ValueError):
@@ -38,7 +38,7 @@ def build_schema(model: type[APIModel]) -> Schema:
     """
     document = model.model_json_schema(mode="validation", by_alias=True, schema_generator=_Described)
     definitions = document.pop("$defs", {})
-    rules = {found.__name__: found.RULES for found in _models(model)}
+    rules = {found.__name__: found.RULES for found in model_parts(model)}
     return _Converter(definitions, rules).convert(document, model.__name__)
 
 
@@ -71,7 +71,8 @@ def _attribute_docstrings(model: type[Any]) -> dict[str, str]:
     return {name: texts[name] for name in model.model_fields if name in texts}
 
 
-def _models(model: type[APIModel]) -> set[type[APIModel]]:
+def model_parts(model: type[APIModel]) -> set[type[APIModel]]:
+    """The model, and all that it is made of."""
     found, todo = {model}, [model]
     while todo:
         for field in todo.pop().model_fields.values():
@@ -109,6 +110,7 @@ class _Converter:
             self._object(source, target, path)
         elif kind == "array":
             self._array(source, target, path)
+        _require_portable_pattern(source, path)
         _require_bound(source, target, path)
         return _with_default(source, target)
 
@@ -177,12 +179,17 @@ def _with_default(source: Schema, target: Schema) -> Schema:
     return target
 
 
+def _require_portable_pattern(source: Schema, path: str) -> None:
+    if found := re.search(r"\\[sSwWdDbB]", source.get("pattern", "")):
+        raise NotStructuralError(f"{path}: {found[0]} in a pattern means other characters to Go than to Rust")
+
+
 def _require_bound(source: Schema, target: Schema, path: str) -> None:
     kind = target["type"]
     is_bounded_otherwise = "enum" in target or "properties" in target or source.get("format") in _BOUNDED_BY_FORMAT
     if kind == "integer":
         target["format"] = "int64"
-        target.setdefault("maximum", _MAX_INTEGER)
+        target.setdefault("maximum", MAX_INTEGER)
     elif kind in _BOUND and target.get(_BOUND[kind]) is None and not is_bounded_otherwise:
         raise NotStructuralError(f"{path}: a {kind} needs {_BOUND[kind]}")
     if "description" not in target and "." in path and not path.endswith(("[]", "[*]")):

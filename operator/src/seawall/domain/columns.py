@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -23,8 +24,9 @@ MAX_OFFSET = 2**63 - 1
 _ZERO, _FALSE, _TRUE = np.int64(0), np.bool_(False), np.bool_(True)
 
 
+@lru_cache(maxsize=1024)
 def everywhere(rows: int) -> Mask:
-    """A mask that is set in every row, and takes no memory: it cannot be written to."""
+    """A mask that is set in every row, and takes no memory: it cannot be written to, so one is for all who ask."""
     return np.broadcast_to(_TRUE, rows)
 
 
@@ -59,8 +61,8 @@ class Ids:
 
     @classmethod
     def unknown(cls, rows: int) -> Ids:
-        """A column in which no row is known."""
-        return cls(np.broadcast_to(_ZERO, rows), np.broadcast_to(_FALSE, rows))
+        """A column in which no row is known: one for all who ask."""
+        return _unknown(rows)
 
     def __len__(self) -> int:
         return len(self.numbers)
@@ -160,6 +162,12 @@ def least_of_all(*columns: Ids) -> Ids:
     """Row by row the least; unknown where any is unknown."""
     found = least(*columns)
     return found.only(np.logical_and.reduce([column.known for column in columns]))
+
+
+@lru_cache(maxsize=1024)
+def _unknown(rows: int) -> Ids:
+    """It takes no memory and cannot be written to, either."""
+    return Ids(np.broadcast_to(_ZERO, rows), np.broadcast_to(_FALSE, rows))
 
 
 def choose(mask: Mask, yes: Ids, no: Ids) -> Ids:

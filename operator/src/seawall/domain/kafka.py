@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import base64
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 
@@ -18,6 +19,11 @@ def by_number(name: str) -> tuple[tuple[str | int, ...], str]:
     """Sorts names as people count: `wal_2` before `wal_10`. Text and numbers take turns, so that any two compare."""
     parts = _NUMBER.split(name)
     return tuple(int(part) if number % 2 else part for number, part in enumerate(parts)), name
+
+
+def id_text(raw: bytes) -> str:
+    """An id of 16 bytes (of a cluster, a topic, a directory) as Kafka writes it (Uuid.toString)."""
+    return base64.urlsafe_b64encode(raw).rstrip(b"=").decode()
 
 
 def describe_illegal_name(name: str) -> str | None:
@@ -53,15 +59,31 @@ class Topic:
 
 @dataclass(frozen=True, slots=True)
 class KafkaView:
-    """One answer to a metadata request: the cluster, the brokers that are alive, and all topics by name."""
+    """One answer to a metadata request: the cluster, the brokers that are alive, and all topics by name.
+
+    Objects on one Kafka share views, so what each needs of all topics is found out once.
+    """
 
     cluster_id: str
     online: frozenset[int]
     topics: Mapping[str, Topic]
+    _known: list[frozenset[int]] = field(default_factory=list, init=False, repr=False, compare=False)
+    _by_prefix: dict[str, list[str]] = field(default_factory=dict, init=False, repr=False, compare=False)
 
     def known_brokers(self) -> frozenset[int]:
         """The live brokers and those that replica lists name: Kafka's metadata leaves fenced brokers out."""
-        return self.online.union(*(topic.replicas for topic in self.topics.values()))
+        if not self._known:
+            self._known.append(self.online.union(*{topic.replicas for topic in self.topics.values()}))
+        return self._known[0]
+
+    def topics_of(self, prefix: str) -> Sequence[str]:
+        """The names `<prefix>_<rest>`, whose rest has no underscore."""
+        if not self._by_prefix:
+            found: dict[str, list[str]] = {}
+            for name in self.topics:
+                found.setdefault(name.rpartition("_")[0], []).append(name)
+            self._by_prefix.update(found)  # at once: other threads may read it
+        return self._by_prefix.get(prefix, ())
 
 
 Configs = Mapping[str, str]

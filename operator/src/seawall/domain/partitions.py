@@ -142,11 +142,13 @@ class QuorumReplica:
         id: of the node.
         lag: records behind the leader.
         behind_ms: for how long it has lacked some, by the leader's clock; None: the leader never heard of it.
+        directory_id: of its disk, as Kafka writes it; None: it does not tell, as before Kafka 3.9.
     """
 
     id: int
     lag: int
     behind_ms: int | None
+    directory_id: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -23,7 +23,7 @@ class Blocker(Explained):
     DATANODE_UNKNOWN = (
         "DatanodeUnknown",
         "Nobody knows what this datanode would replay: the database says nothing of it.",
-        "Look whether it reports to the metasrv, and under which address.",
+        "Look whether it reports, and under which address.",
     )
     NOT_FULLY_IN_SYNC = (
         "NotFullyInSync",
@@ -75,12 +75,13 @@ class Reason(StrEnum):
     """Why a roll is as it is; each member says if it is a Warning event, and what ends it. A shut gate has its own."""
 
     NOTHING_TO_DO = "NothingToRestart"
-    """No datanode is to be restarted."""
+    """No datanode, or no Kafka node, is to be restarted; or what a newer Seawall would make of nodes waits for
+    approval."""
     NO_STATEFUL_SET = "StatefulSetMissing"
     """Warning. There is no such StatefulSet, or it may not be read (chart value `datanodes.statefulSets`): correct the
     name, or create it."""
     BEGINS = "RollBegins"
-    """A restart was asked for, and the next datanode is chosen; or Kubernetes has not taken up the newest spec of the
+    """A restart was asked for, and the next one is chosen; or Kubernetes has not taken up the newest spec of the
     StatefulSet, or makes a pod."""
     RESTARTED_BY_OTHERS = "RestartedByKubernetes"
     """Warning. The pod template changed and no partition keeps the pods: Kubernetes restarts them without asking. Set
@@ -99,7 +100,7 @@ class Reason(StrEnum):
     """Warning. dataPlane.greptimedb.metasrv was edited in mid-roll: the database of before leaves maintenance first."""
     LEFT_ON = "MaintenanceLeftOn"
     """Warning. The database does not say that it has left maintenance, in which nothing fails over, or another one
-    answers in its place: type the command that is in the message, where its metasrv can be reached."""
+    answers in its place: type the command that is in the message, where the first one can be reached."""
     IN_MAINTENANCE = "InMaintenance"
     """Warning. The database is in maintenance, in which nothing fails over, and it is not Seawall's: a person's, or
     that of a roll which the API server has forgotten. Type the command in the message when it is needed no more."""
@@ -107,14 +108,19 @@ class Reason(StrEnum):
     """Warning. A person lets restarts go on, and the database of before has been silent, or another one has answered in
     its place, for ten minutes: it is forgotten."""
     RESTARTING = "Restarting"
-    """The pod is being deleted."""
+    """The pod is being deleted, or a Kafka node comes back: it has to be Online and in sync for a while."""
     DISRUPTION_BUDGET = "DisruptionBudget"
     """Warning. A PodDisruptionBudget forbids it now; it is tried again every ten seconds. Find out who else is down,
     and whether the budget allows any at all."""
+    SLOT_TAKEN = "SlotTaken"
+    """Warning. status.disruption has a disruption of another kind: a datanode and a Kafka node are never away at once.
+    Wait until it is over. If another version of Seawall wrote it and it is none any more, remove it from the status."""
     REPLAYING = "Replaying"
     """The new pod has to be Ready, and to lead all its regions."""
     BUDGET_EXCEEDED = "RestartTookTooLong"
-    """Warning. The datanode does not serve in time: DatanodesHealthy says why. It goes on when it serves."""
+    """Warning. A datanode does not serve, or a Kafka node is not in sync, in time: DatanodesHealthy or
+    KafkaNodesHealthy says why. No other one is restarted; it goes on when this one is back. What an edit broke, an
+    edit mends."""
     STUCK_TERMINATING = "PodStuckTerminating"
     """Warning. The old pod has not gone a minute after it should have: check its node. Only when that is surely off,
     delete the pod by force."""

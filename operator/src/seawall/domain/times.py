@@ -24,6 +24,27 @@ BROKERS_SOON_SECONDS = 2.0
 """After a change: brokers tell of it one after another, and replicas of new topics take seconds to be in sync."""
 BROKERS_BEHIND_MS = 10_000
 """A voter that lacks records for so long is down or cut off. One that is well fetches twice a second."""
+MANAGED_KAFKA_POLL_SECONDS = 2.0
+"""While nodes of a managed Kafka begin or are away: pods and Kafka wake nobody."""
+MANAGED_KAFKA_IDLE_SECONDS = 15.0
+"""How often a managed Kafka is looked at that is well."""
+MANAGED_KAFKA_IN_SYNC_SECONDS = 5.0
+"""How often it is asked whether nodes that are in sync still are; a broker that starts needs longer for its port."""
+MANAGED_KAFKA_IN_SYNC_MS = 1_000
+"""So far apart two looks have to be that show a node in sync."""
+MANAGED_KAFKA_CAUGHT_UP_MS = 2_000
+"""A voter that lacks records for longer has not caught up. One that is well fetches twice a second."""
+MANAGED_KAFKA_GRACE_SECONDS = 300
+"""What a broker has for handing over what it leads, before it is killed."""
+MANAGED_KAFKA_CLEARED_MS = 15_000
+"""For so long every look must find that nothing is lost with a volume: a broker that died is fenced within nine."""
+MANAGED_KAFKA_EMPTY_FOR = timedelta(seconds=15)
+"""For so long every look must find nothing on a broker before it is taken out."""
+CERTIFICATE_EXPIRES_SOON = timedelta(days=30)
+"""So long before its end a certificate is reported: cert-manager has renewed one of 90 days by then."""
+CERTIFICATE_SKEW = timedelta(minutes=1)
+"""A certificate that a person makes begins so long before now: clocks of nodes may be behind. Nodes that began within
+it are not known to have the one of before."""
 CLOCKS_AGREE = timedelta(seconds=10)
 """Clocks that are certainly not further apart agree."""
 CLOCKS_FRESH = timedelta(seconds=60)
@@ -101,7 +122,7 @@ ROLLOUT_TIMEOUT = timedelta(minutes=2)
 ROLLOUT_AGAIN = timedelta(minutes=10)
 """A datanode that still waits then has new rows: its regions are asked anew."""
 MAINTENANCE_SETTLES = timedelta(seconds=10)
-"""All of GreptimeDB knows of it after this: its metasrv reads the switch through a cache of 10 s."""
+"""All of the database knows of it after this: a metasrv reads the switch through a cache of 10 s."""
 MAINTENANCE_LEASE = timedelta(minutes=5)
 """Until the pod goes; then it is the restart's budget that counts."""
 MAINTENANCE_ON_ITS_WAY = timedelta(seconds=15)
@@ -124,6 +145,9 @@ ROLLOUT_SCHEDULING = timedelta(minutes=2)
 """Until a pod that was deleted runs again: it ends, is scheduled, its volume moves."""
 JOB_POLL_SECONDS = 5.0
 """How often the outside is looked at that wakes nobody."""
+JOB_FOLLOWS_SECONDS = 2.0
+"""How often an application that was made is looked at: two requests to the API server, and most of them take half a
+minute."""
 JOB_RETRY_SECONDS = 5.0
 """A Spark job that waits asks again; one that is over asks whether its ttl is."""
 JOB_PATIENCE = timedelta(minutes=3)
@@ -140,7 +164,7 @@ JOB_BACKOFF = timedelta(seconds=15)
 JOB_SERVED_WITHIN = timedelta(seconds=60)
 """The Spark Operator takes up an application within a second or two; more than a minute means that it does not run."""
 RESTORE_SILENT_AFTER = timedelta(seconds=30)
-"""A database is stopped when its datanodes have not reported for ten of GreptimeDB's heartbeats, and no pod is left."""
+"""A database is stopped when its datanodes have not reported for ten heartbeats, and no pod is left."""
 SUBSCRIPTION_HOLD_TTL = timedelta(hours=24)
 """The hold of a subscription outlives an operator that is away for so long; meanwhile nobody purges either."""
 SUBSCRIPTION_MOVES_HOLD = timedelta(seconds=30)
@@ -163,6 +187,10 @@ SCHEDULE_OBSERVE_SECONDS = 300.0
 """The longest time without a look at the clock, which may be set."""
 LEDGER_PAGE_RETRY_SECONDS = 5
 """What who comes while a plan is made is told to wait."""
+PAGE_ACCESS_SECONDS = 30.0
+"""How long an answer of the API server counts about what a person may see: a page of many kinds asks ten times."""
+METRICS_ACCESS_SILENT_SECONDS = 3600.0
+"""How long its last answer about who may read metrics counts while it is silent, which alerts tell: a token's life."""
 OPERATOR_STUCK_SECONDS = 300
 """A tick that runs for longer than this has hung: every call in it has a deadline of seconds."""
 OPERATOR_DRAIN_SECONDS = 10
@@ -173,5 +201,9 @@ TOPICS_CONFIGS_FRESH_FOR_MS = 30_000
 """A broker takes a second for the configs of 1,000 topics, and a run looks seven times and more."""
 TOPICS_SIZES_FRESH_FOR_MS = 10_000
 """Each broker is asked, over a connection of its own; by default the ledger is looked at as often."""
+QUEUE_ALIGNED_SECONDS = 20.0
+"""Pauses that are at least as long end together with others of the same length, a little early."""
+QUEUE_ALIGNED_PART = 0.1
+"""How early at most, as a part of the pause: ten groups of objects are spread over each."""
 QUEUE_BACKOFF_SECONDS = (0.0, 0.5, 1.0, 2.0, 5.0, 10.0, 30.0)
 """Pauses between ticks that follow each other without ever having to wait; errors start at the second one."""

@@ -6,6 +6,7 @@ import asyncio
 import logging
 import secrets
 import signal
+import ssl
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from importlib.metadata import version
@@ -13,33 +14,44 @@ from importlib.metadata import version
 from aiohttp import web
 
 from seawall.adapters.clock import MonotonicStopwatch, ServerDates, SystemClock
-from seawall.adapters.greptimedb.clients import GreptimeDataPlanes
+from seawall.adapters.data_planes import AllDataPlanes
 from seawall.adapters.kafka.clusters import ConfluentKafkaClusters
+from seawall.adapters.kube.access import KubeAccessReviews
 from seawall.adapters.kube.api import KubeApi
-from seawall.adapters.kube.datanodes import KubeDatanodes
 from seawall.adapters.kube.intents import ConfigMapIntentStore
+from seawall.adapters.kube.kafka_objects import KubeKafkaObjects
+from seawall.adapters.kube.kafka_pods import KubeKafkaPods
 from seawall.adapters.kube.objects import KubeAdapter
 from seawall.adapters.kube.spark import KubeSparkApplications
 from seawall.adapters.kube.strimzi import KubeStrimzi
+from seawall.adapters.kube.workloads import KubeWorkloads
 from seawall.adapters.lease import Lease
-from seawall.adapters.object_store import S3Stores
+from seawall.adapters.object_stores import S3Stores
+from seawall.adapters.self_signed import serving_context
 from seawall.adapters.times import LEASE_RETRY_SECONDS
 from seawall.api.meta import GROUP, PAGE_KEY_ANNOTATION, VERSION_ANNOTATION, Key
+from seawall.api.pages import PAGES_PORT_ANNOTATION
 from seawall.api.resource import AnyResource
 from seawall.api.v1alpha1.cluster import WAL_CLUSTER
 from seawall.api.v1alpha1.hold import WAL_HOLD
 from seawall.api.v1alpha1.kinds import RESOURCES
 from seawall.controllers.preview import PurgePreview, ReassignmentPreview
 from seawall.domain.errors import SeawallError
+from seawall.domain.overview.snapshot import Leader
 from seawall.domain.times import OPERATOR_DRAIN_SECONDS, OPERATOR_STUCK_SECONDS
+from seawall.handlers.access import Gate
 from seawall.handlers.event_filter import Subject
 from seawall.handlers.metrics.telemetry import Telemetry
-from seawall.handlers.pages import add_ledger_page, add_plan_page, add_reassignment_page, build_app
+from seawall.handlers.pages import build_metrics, build_pages, build_probes
 from seawall.handlers.queues import Queues
+from seawall.handlers.ui.reading import Reading
 from seawall.handlers.watch import Watcher
 from seawall.handlers.wiring import QUEUES, Meters, Outside, wire
 from seawall.reconciler import Reconciler, Ticked
 from seawall.settings import Settings
+
+PAGE_CONNECTIONS = 8
+"""Questions about people's rights at once."""
 
 _log = logging.getLogger(__name__)
 
@@ -57,12 +69,13 @@ class Operator:
         self._clock = SystemClock(dates)
         self._api = KubeApi(settings.workers * QUEUES, dates)
         self._kube = KubeAdapter(self._api, settings.namespaces)
-        self._page_key = secrets.token_urlsafe(32)
+        self._page_key = secrets.token_urlsafe(32) if settings.page_key else None
+        shown = {PAGES_PORT_ANNOTATION: str(settings.pages_port), VERSION_ANNOTATION: version("seawall")}
         self._lease = Lease(
             KubeApi(1, dates),
             Key(settings.pod_namespace, settings.lease_name),
             settings.pod_name,
-            {PAGE_KEY_ANNOTATION: self._page_key, VERSION_ANNOTATION: version("seawall")},
+            {PAGE_KEY_ANNOTATION: self._page_key, **shown},
         )
         self._queues = Queues(self._ticks(), settings.workers, settings.resync_seconds)
         self._watcher = Watcher(settings.namespaces, self._wake_from_watcher)
@@ -72,14 +85,16 @@ class Operator:
         outside = Outside(
             self._kube,
             ConfluentKafkaClusters(),
-            GreptimeDataPlanes(),
+            AllDataPlanes(),
             ConfigMapIntentStore(self._api),
             KubeSparkApplications(self._api),
-            KubeDatanodes(self._api),
+            KubeWorkloads(self._api),
+            KubeKafkaPods(self._api),
             self._clock,
             MonotonicStopwatch(),
             S3Stores(),
             self._strimzi(),
+            KubeKafkaObjects(self._api) if self._settings.managed_kafka else None,
         )
         found = self._telemetry
         meters = Meters(found, found.wal, found.reassignments, found.restarts, found.brokers, found.subscriptions)
@@ -98,13 +113,18 @@ class Operator:
         stopped = asyncio.Event()
         for name in (signal.SIGTERM, signal.SIGINT):
             self._loop.add_signal_handler(name, stopped.set)
-        runner = await self._serve_http()
+        settings = self._settings
+        runners = [
+            await _serve(build_probes(self._unhealthy, self._unready), settings.health_port),
+            *await self._serve_pages(),
+        ]
         tasks = [asyncio.create_task(work) for work in (self._queues.run(), self._elect(), self._watch())]
         waiter = asyncio.create_task(stopped.wait())
         await asyncio.wait([waiter, *tasks], return_when=asyncio.FIRST_COMPLETED)
         failed = [task for task in tasks if task.done()]
         await self._stop(tasks)
-        await runner.cleanup()
+        for runner in runners:
+            await runner.cleanup()
         for task in failed:
             task.result()
 
@@ -149,15 +169,27 @@ class Operator:
         await asyncio.wait([drained], timeout=OPERATOR_DRAIN_SECONDS)
         await self._loop.run_in_executor(self._elector, self._lease.release)
 
-    async def _serve_http(self) -> web.AppRunner:
-        app = build_app(self._unhealthy, self._unready, self._telemetry.exposition)
-        add_ledger_page(app, self._wiring.watch_of_ledgers.latest, self._page_key)
-        add_plan_page(app, self._preview.plan, self._page_key)
-        add_reassignment_page(app, ReassignmentPreview(self._wiring.replication).plan, self._page_key)
-        runner = web.AppRunner(app, access_log=None)
-        await runner.setup()
-        await web.TCPSite(runner, port=self._settings.http_port).start()
-        return runner
+    async def _serve_pages(self) -> tuple[web.AppRunner, web.AppRunner]:
+        """For people and Prometheus, by TLS; who it is, and what they may, is asked on each."""
+        settings, metrics = self._settings, self._telemetry.exposition
+        tls = serving_context(settings.pod_name)
+        gate = Gate(KubeAccessReviews(KubeApi(PAGE_CONNECTIONS, is_anonymous=True)), self._page_key)
+        reading = Reading(self._kube, self._wiring.watch_of_ledgers.latest, self._leader, self._clock)
+        moves = ReassignmentPreview(self._wiring.replication).plan
+        pages = build_pages(gate, reading, self._preview.plan, moves, metrics)
+        scraped = build_metrics(metrics, gate if settings.metrics_secure else None)
+        return (
+            await _serve(pages, settings.pages_port, tls),
+            await _serve(scraped, settings.metrics_port, tls if settings.metrics_secure else None),
+        )
+
+    def _leader(self) -> Leader:
+        """For the page: only who leads has looked."""
+        settings = self._settings
+        lease = f"{settings.pod_namespace}/{settings.lease_name}"
+        if self._lease.is_leader():
+            return Leader(lease, settings.pod_name, self._clock.now())
+        return Leader(lease, problem=f"{settings.pod_name} does not lead: what it shows is what the API server has")
 
     def _wake_wal_cluster(self, key: Key) -> None:
         """Called from threads that found something which people should read in the status."""
@@ -185,3 +217,10 @@ class Operator:
             plural = self._absent.KIND.plural
             return f"not watching yet: is the CRD {plural}.{GROUP} installed, and may the operator list {plural}?"
         return None if self._watcher.ready.is_set() else "not watching yet"
+
+
+async def _serve(app: web.Application, port: int, tls: ssl.SSLContext | None = None) -> web.AppRunner:
+    runner = web.AppRunner(app, access_log=None)
+    await runner.setup()
+    await web.TCPSite(runner, port=port, ssl_context=tls).start()
+    return runner

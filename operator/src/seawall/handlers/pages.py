@@ -1,15 +1,11 @@
-"""What is served: `/healthz`, `/readyz`, `/metrics`, and the pages of `seawall ledger`, `purge --dry-run`, `plan`.
+"""What is served on three ports: `/healthz` and `/readyz` for the kubelet, `/metrics`, and pages for people.
 
-Topic names and offsets, no records. Only the leader looks, so only the leader has answers.
-
-They share a port with probes and metrics, which every pod may reach, and come by the API server's proxy, which does not
-say who asks. So each process has a key, which the leader writes into its Lease: whoever may read the Lease is answered.
+Pages have names of topics and offsets, no records. Only the leader looks, so only the leader has answers.
 """
 
 from __future__ import annotations
 
 import asyncio
-import hmac
 from collections.abc import Awaitable, Callable, Sequence
 from functools import partial
 
@@ -22,22 +18,39 @@ from seawall.domain.ledger.page import LedgerPage
 from seawall.domain.purge.preview import PlannedRun
 from seawall.domain.reassignment.preview import PlannedReassignment
 from seawall.domain.times import LEDGER_PAGE_RETRY_SECONDS
+from seawall.handlers.access import Gate
+from seawall.handlers.ui.reading import Reading
+from seawall.handlers.ui.routes import add_ui
 
 
-def build_app(
-    is_healthy: Callable[[], str | None], is_ready: Callable[[], str | None], metrics: Callable[[], bytes]
-) -> web.Application:
-    """The HTTP application. The two checks return None when all is well, else what is wrong."""
-
-    async def metrics_page(_: web.Request) -> web.Response:
-        headers = {"Content-Type": "text/plain; version=0.0.4; charset=utf-8"}
-        return web.Response(body=metrics(), headers=headers)
-
+def build_probes(is_healthy: Callable[[], str | None], is_ready: Callable[[], str | None]) -> web.Application:
+    """What the kubelet asks, who shows nobody's token. The checks return None when all is well, else what is wrong."""
     app = web.Application()
     app.router.add_get("/healthz", _probe(is_healthy))
     app.router.add_get("/readyz", _probe(is_ready))
-    app.router.add_get("/metrics", metrics_page)
     return app
+
+
+Metrics = Callable[[], bytes]
+
+
+def build_metrics(metrics: Metrics, gate: Gate | None) -> web.Application:
+    """What Prometheus asks. Without a gate it is for whoever reaches the port."""
+    app = web.Application()
+    add_metrics_page(app, metrics, gate)
+    return app
+
+
+def add_metrics_page(app: web.Application, metrics: Metrics, gate: Gate | None) -> None:
+    """Serves metrics to whoever may get `/metrics`."""
+
+    async def answer(request: web.Request) -> web.Response:
+        if gate is not None:
+            await gate.require_metrics(request)
+        headers = {"Content-Type": "text/plain; version=0.0.4; charset=utf-8"}
+        return web.Response(body=metrics(), headers=headers)
+
+    app.router.add_get("/metrics", answer)
 
 
 def _probe(check: Callable[[], str | None]) -> Callable[[web.Request], Awaitable[web.Response]]:
@@ -53,22 +66,33 @@ Plan = Callable[[Key, Sequence[str]], PlannedRun | Unavailable | None]
 PlanMoves = Callable[[Key], PlannedReassignment | None]
 
 
-def add_ledger_page(app: web.Application, latest: Latest, key: str) -> None:
-    """Serves the newest look at a ledger to whoever has the key."""
+def build_pages(gate: Gate, reading: Reading, plan: Plan, moves: PlanMoves, metrics: Metrics) -> web.Application:
+    """All that is served to people."""
+    app = web.Application()
+    add_metrics_page(app, metrics, gate)
+    add_ledger_page(app, reading.latest, gate)
+    add_plan_page(app, plan, gate)
+    add_reassignment_page(app, moves, gate)
+    add_ui(app, reading, gate)
+    return app
+
+
+def add_ledger_page(app: web.Application, latest: Latest, gate: Gate) -> None:
+    """Serves the newest look at a ledger to whoever may read the WALCluster."""
 
     async def answer(request: web.Request) -> web.Response:
-        _require_key(request, key)
+        await gate.require(request, _key(request))
         return _answer(latest(_key(request)))
 
     app.router.add_get("/ledger/{namespace}/{name}", answer)
 
 
-def add_plan_page(app: web.Application, plan: Plan, key: str) -> None:
+def add_plan_page(app: web.Application, plan: Plan, gate: Gate) -> None:
     """Serves what a run would do; one look at a time: who comes meanwhile is told to come again."""
     one_at_a_time = asyncio.Lock()
 
     async def answer(request: web.Request) -> web.Response:
-        _require_key(request, key)
+        await gate.require(request, _key(request))
         _require_free(one_at_a_time)
         async with one_at_a_time:
             return await _observed(partial(plan, _key(request), request.query.getall("topic", [])))
@@ -76,12 +100,12 @@ def add_plan_page(app: web.Application, plan: Plan, key: str) -> None:
     app.router.add_get("/plan/{namespace}/{name}", answer)
 
 
-def add_reassignment_page(app: web.Application, plan: PlanMoves, key: str) -> None:
+def add_reassignment_page(app: web.Application, plan: PlanMoves, gate: Gate) -> None:
     """Serves what a reassignment moves, or would move; one look at a time, too."""
     one_at_a_time = asyncio.Lock()
 
     async def answer(request: web.Request) -> web.Response:
-        _require_key(request, key)
+        await gate.require(request, _key(request))
         _require_free(one_at_a_time)
         async with one_at_a_time:
             return await _observed(partial(plan, _key(request)))
@@ -97,13 +121,6 @@ async def _observed(observe: Callable[[], PlannedRun | PlannedReassignment | Una
         raise web.HTTPBadRequest(text=str(error)) from error
     except SeawallError as error:
         raise web.HTTPServiceUnavailable(text=str(error)) from error
-
-
-def _require_key(request: web.Request, key: str) -> None:
-    if not hmac.compare_digest(request.query.get("key", "").encode(), key.encode()):
-        raise web.HTTPForbidden(
-            text="not this process's key: the command reads it from the leader's Lease; is it as new as the operator?"
-        )
 
 
 def _require_free(one_at_a_time: asyncio.Lock) -> None:

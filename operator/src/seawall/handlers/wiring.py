@@ -12,13 +12,18 @@ from seawall.controllers.backup import WALBackupController
 from seawall.controllers.backup_policy import WALBackupPolicyController
 from seawall.controllers.brokers import BrokersController
 from seawall.controllers.cluster import WALClusterController
+from seawall.controllers.datanodes import RestartController
 from seawall.controllers.hold import WALHoldController
+from seawall.controllers.kafka_in_sync import KafkaInSyncController
+from seawall.controllers.kafka_removal import KafkaRemovalController
+from seawall.controllers.kafka_roll import KafkaRollController
+from seawall.controllers.kafka_security import KafkaSecurityController
 from seawall.controllers.ledger import LedgerWatch
+from seawall.controllers.managed_kafka import ManagedKafkaController
 from seawall.controllers.policy import WALPurgePolicyController
 from seawall.controllers.purge import WALPurgeController
 from seawall.controllers.reassignment import ReplicationController
 from seawall.controllers.restore import WALRestoreController
-from seawall.controllers.rollout import RestartController
 from seawall.controllers.schedule import VerificationScheduleController
 from seawall.controllers.subscription import WALSubscriptionController
 from seawall.controllers.topic_deletion import TopicDeletion
@@ -28,6 +33,7 @@ from seawall.observe.datanodes import DatanodeObserver
 from seawall.observe.ledger import LedgerObserver
 from seawall.observe.opened_cluster import ClusterOpener
 from seawall.observe.partitions import PartitionObserver
+from seawall.observe.shared_brokers import BrokersObserver
 from seawall.observe.subscription import SubscriptionObserver
 from seawall.observe.subscription_parts import SubscriptionReader
 from seawall.ports import (
@@ -35,11 +41,12 @@ from seawall.ports import (
     BackupPolicyMeter,
     BrokerMeter,
     Clock,
-    Datanodes,
     DataPlanes,
     HoldMeter,
     IntentStore,
     KafkaClusters,
+    KafkaObjects,
+    KafkaPods,
     Kube,
     LedgerMeter,
     ObjectStores,
@@ -53,11 +60,13 @@ from seawall.ports import (
     SubscriptionMeter,
     TopicMeter,
     VerificationMeter,
+    Workloads,
 )
 from seawall.reconciler import Controller
 
-QUEUES = len(RESOURCES) + 5
-"""One of each kind, and those of the ledgers, the schedules, the replicas, the brokers and the restarts."""
+QUEUES = len(RESOURCES) + 9
+"""One of each kind, and those of the ledgers, the schedules, the replicas, the brokers, the restarts, and of the nodes
+of managed Kafkas, their restarts, their readiness and their users."""
 
 
 class WALMeter(
@@ -87,11 +96,14 @@ class Outside:
     data_planes: DataPlanes
     intents: IntentStore
     applications: SparkApplications
-    datanodes: Datanodes
+    workloads: Workloads
+    kafka_pods: KafkaPods
     clock: Clock
     stopwatch: Stopwatch
     object_stores: ObjectStores
     strimzi: Strimzi | None = None
+    kafka_objects: KafkaObjects | None = None
+    """None: this process may not run a Kafka; the chart gives the rights for it together with the setting."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,15 +140,20 @@ def wire(
     watch_of_ledgers = LedgerWatch(kube, ledgers, wake_wal_cluster, wake_hold, wal)
     partitions = PartitionObserver(kube, clusters, strimzi)
     replication = ReplicationController(kube, partitions, clock, meters.reassignments)
-    observer = DatanodeObserver(kube, outside.datanodes, opener.data_planes, ledgers, partitions, clock)
+    observer = DatanodeObserver(kube, outside.workloads, opener.data_planes, ledgers, partitions, clock)
     kafkas, buckets = SubscriptionObserver(kube, clusters, opener), ChainObserver(kube, outside.object_stores)
     reader_of_subscriptions = SubscriptionReader(kube, applications, kafkas, buckets, ledgers, clock, stopwatch)
     beside: tuple[Controller[Any, Any, Any, Any], ...] = (
         watch_of_ledgers,
         VerificationScheduleController(kube, clock, wal),
         replication,
-        BrokersController(kube, clusters, clock, stopwatch, meters.brokers, strimzi),
-        RestartController(kube, outside.datanodes, observer, stopwatch, meters.restarts),
+        BrokersController(kube, clusters, clock, BrokersObserver(stopwatch), meters.brokers, strimzi),
+        RestartController(kube, outside.workloads, observer, stopwatch, meters.restarts),
+        ManagedKafkaController(kube, outside.kafka_objects, clusters, clock, stopwatch),
+        KafkaRemovalController(kube, outside.kafka_objects, clusters, clock, stopwatch),
+        KafkaRollController(kube, outside.kafka_objects, outside.workloads, clusters, ledgers, clock, meters.restarts),
+        KafkaInSyncController(kube, outside.kafka_objects, outside.kafka_pods, clusters, clock, stopwatch),
+        KafkaSecurityController(kube, clusters, clock, outside.kafka_objects is not None),
     )
     deletion = TopicDeletion(kube, ledgers, strimzi)
     controllers: tuple[Controller[Any, Any, Any, Any], ...] = (
@@ -149,7 +166,7 @@ def wire(
         WALBackupController(kube, applications, ledgers, clock, wal),
         WALBackupPolicyController(kube, clock, wal),
         WALRestoreController(
-            kube, applications, clusters, outside.datanodes, ledgers, clock, stopwatch, strimzi=strimzi
+            kube, applications, clusters, outside.workloads, ledgers, clock, stopwatch, strimzi=strimzi
         ),
         WALSubscriptionController(kube, applications, kafkas, reader_of_subscriptions, clock, meters.subscriptions),
     )

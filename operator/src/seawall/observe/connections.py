@@ -2,100 +2,50 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import Protocol
 
 from seawall.api.meta import InvalidSpec, Key
 from seawall.api.v1alpha1.cluster import WALCluster
-from seawall.api.v1alpha1.data_plane import FrontendAuth, GreptimeTLS
-from seawall.api.v1alpha1.kafka_access import ExternalKafka, KafkaSASL
+from seawall.api.v1alpha1.data_plane import FrontendAuth, GreptimeDB, GreptimeTLS
+from seawall.api.v1alpha1.http_database import HTTPDatabase, HTTPDatabaseAuth, HTTPDatabaseTLS
+from seawall.api.v1alpha1.kafka_access import ExternalKafka
 from seawall.api.v1alpha1.metadata_store import SQLTLS, Etcd, EtcdAuth, EtcdTLS, MetadataStore, SQLStore
 from seawall.api.v1alpha1.object_storage import AccessKeySecretRef
-from seawall.api.v1alpha1.secret_refs import ClientCertSecretRef, CredentialsSecretRef, SecretKeyRef
+from seawall.api.v1alpha1.secret_refs import SecretKeyRef
 from seawall.domain.dataplane.connection import (
     SYSTEM_TRUST,
     ClientTLS,
+    DatabaseConnection,
     DataPlaneConnection,
     EtcdConnection,
+    HTTPConnection,
     MySQLConnection,
     NoDataPlane,
     NotReached,
     PostgresConnection,
     StoreConnection,
     User,
+    url_of_contract,
 )
-from seawall.domain.dataplane.greptimedb_cluster import Database
+from seawall.domain.dataplane.declared import Database
 from seawall.domain.dataplane.wal_settings import WALSettings
-from seawall.domain.errors import Forbidden, OutsideUnavailable, Refused
+from seawall.domain.errors import OutsideUnavailable, Refused
 from seawall.domain.kafka import KafkaConnection, NoKafka, Unreachable
+from seawall.domain.kafka_users import Password
 from seawall.domain.ledger import mode
 from seawall.domain.object_store import NoStore, S3Connection
+from seawall.observe.secrets import ReadSecret, SecretProblem, SecretTexts
 from seawall.ports import Kube
 
-ReadSecret = Callable[[str], Mapping[str, bytes] | None]
-"""Reads the Secret of this name; None when there is none."""
 
-
-class SecretProblem(Exception):  # noqa: N818 - a finding, which the callers turn into a value
-    """What is wrong with a Secret, in one sentence."""
-
-    def __init__(self, sentence: str, *, is_forbidden: bool = False) -> None:
-        super().__init__(sentence)
-        self.is_forbidden = is_forbidden
-
-
-@dataclass(frozen=True, slots=True)
-class SecretTexts:
-    """What references lead to; None for an absent one. All of it raises SecretProblem."""
-
-    read_secret: ReadSecret
-
-    def ca(self, ref: SecretKeyRef | None) -> str | None:
-        """The PEM text of CA certificates."""
-        return self._text(ref.name, ref.key) if ref else None
-
-    def client_cert(self, ref: ClientCertSecretRef | None) -> tuple[str, str] | tuple[None, None]:
-        """The PEM texts of certificate and private key."""
-        return (self._text(ref.name, ref.cert_key), self._text(ref.name, ref.key_key)) if ref else (None, None)
-
-    def credentials(self, ref: CredentialsSecretRef | None) -> tuple[str, str] | tuple[None, None]:
-        """User name and password."""
-        return self.required_credentials(ref) if ref else (None, None)
-
-    def required_credentials(self, ref: CredentialsSecretRef) -> tuple[str, str]:
-        """The same, where there must be some."""
-        return self._text(ref.name, ref.username_key), self._text(ref.name, ref.password_key)
-
-    def sasl(self, sasl: KafkaSASL | None) -> tuple[str, str] | tuple[None, None]:
-        """User name and password of Kafka: the name is in the spec or in the Secret."""
-        if sasl is None or sasl.username is None:
-            return self.credentials(sasl.credentials_secret_ref if sasl else None)
-        ref = sasl.credentials_secret_ref
-        return sasl.username, self._text(ref.name, ref.password_key)
-
-    def access_key(self, ref: AccessKeySecretRef | None) -> tuple[str, str] | tuple[None, None]:
-        """Id and secret of an access key of S3."""
-        if ref is None:
-            return None, None
-        texts = (self._text(ref.name, key) for key in (ref.access_key_id_key, ref.secret_access_key_key))
-        key_id, secret = (text.rstrip("\r\n") for text in texts)  # as jobs read their files of it
-        return key_id, secret
-
-    def _text(self, secret: str, key: str) -> str:
-        try:
-            data = self.read_secret(secret)
-        except Forbidden as error:
-            sentence = f"the operator may not read Secret {secret}: name it in the chart's value secrets.names"
-            raise SecretProblem(sentence, is_forbidden=True) from error
-        if data is None:
-            raise SecretProblem(f"Secret {secret} does not exist")
-        if key not in data:
-            raise SecretProblem(f"Secret {secret} has no key {key}")
-        try:
-            return data[key].decode()
-        except UnicodeDecodeError as error:
-            raise SecretProblem(f"key {key} of Secret {secret} is no UTF-8 text") from error
+def read_password(kube: Kube, namespace: str, secret: str) -> Password | str:
+    """The password in a Secret, or what is wrong with it."""
+    texts = SecretTexts(lambda name: kube.get_secret(Key(namespace, name)))
+    try:
+        found = texts.password(secret)
+    except SecretProblem as problem:
+        return str(problem)
+    return Password(found) if found else f"the password in Secret {secret} is empty"
 
 
 def kafka_of(kube: Kube, cluster: WALCluster) -> KafkaConnection | NoKafka:
@@ -107,7 +57,8 @@ def kafka_of(kube: Kube, cluster: WALCluster) -> KafkaConnection | NoKafka:
     if isinstance(cluster.spec, InvalidSpec):
         raise Refused(cluster.spec.message)
     namespace = cluster.metadata.namespace
-    return resolve_kafka(cluster.spec.kafka.external, lambda name: kube.get_secret(Key(namespace, name)))
+    access = cluster.spec.kafka.access(cluster.metadata.key)
+    return resolve_kafka(access, lambda name: kube.get_secret(Key(namespace, name)))
 
 
 def required_kafka(kube: Kube, cluster: WALCluster) -> KafkaConnection:
@@ -194,41 +145,66 @@ def resolve_s3(place: S3Place, read_secret: ReadSecret) -> S3Connection | NoStor
     return S3Connection(place.bucket, place.prefix, place.region, place.endpoint, ca, key_id, secret)
 
 
-def resolve_data_plane(greptimedb: Database, read_secret: ReadSecret) -> DataPlaneConnection | NoDataPlane:
+def resolve_data_plane(database: Database | HTTPDatabase, read_secret: ReadSecret) -> DatabaseConnection | NoDataPlane:
     """The connection to the data plane, or what is wrong with a Secret."""
     texts = SecretTexts(read_secret)
     try:
-        store = _resolve_store(greptimedb.metadata_store, texts)
-        tls = _resolve_tls(greptimedb.tls, texts)
-        user = _resolve_user(greptimedb.auth, texts)
+        return _resolve_http(database, texts) if isinstance(database, HTTPDatabase) else _resolve_parts(database, texts)
     except SecretProblem as problem:
         why = NotReached.SECRET_FORBIDDEN if problem.is_forbidden else NotReached.SECRET_MISSING
         return NoDataPlane(why, str(problem))
+
+
+def _resolve_http(database: HTTPDatabase, texts: SecretTexts) -> HTTPConnection:
+    url = database.url.rstrip("/")
+    return HTTPConnection(url, _resolve_tls(database.tls, texts), _resolve_user(database.auth, texts))
+
+
+def _resolve_parts(greptimedb: Database, texts: SecretTexts) -> DataPlaneConnection:
+    store = _resolve_store(greptimedb.metadata_store, texts)
+    tls, user = _resolve_tls(greptimedb.tls, texts), _resolve_user(greptimedb.auth, texts)
     return DataPlaneConnection(greptimedb.metasrv, greptimedb.frontend, store, tls, user, greptimedb.datanode_http_port)
 
 
-def required_metasrv_tls(kube: Kube, cluster: WALCluster) -> ClientTLS:
-    """TLS to a WALCluster's metasrv, as its spec says now; the system's trust store if it names no database any more.
+def required_access(kube: Kube, cluster: WALCluster, address: str) -> tuple[ClientTLS, User | None]:
+    """TLS to where a WALCluster's database has its switch, and as whom, as its spec says now.
+
+    The system's trust store, and nobody, where the spec names no database of that kind any more: what is for a metasrv
+    is no business of another database, and a password is only for the address that it is declared for.
 
     Raises:
         OutsideUnavailable: something is wrong with a Secret.
     """
-    greptimedb = None if isinstance(cluster.spec, InvalidSpec) else cluster.spec.greptimedb
     namespace = cluster.metadata.namespace
     texts = SecretTexts(lambda name: kube.get_secret(Key(namespace, name)))
+    database = None if isinstance(cluster.spec, InvalidSpec) else cluster.spec.database
     try:
-        return _resolve_tls(greptimedb.tls if greptimedb else None, texts)
+        return _access(database, url_of_contract(address), texts)
     except SecretProblem as problem:
         raise OutsideUnavailable(str(problem)) from problem
 
 
-def _resolve_tls(tls: EtcdTLS | GreptimeTLS | SQLTLS | None, texts: SecretTexts) -> ClientTLS:
+def _access(
+    database: GreptimeDB | HTTPDatabase | None, url: str | None, texts: SecretTexts
+) -> tuple[ClientTLS, User | None]:
+    """To the metasrv, without a `url`; else to a database of this URL."""
+    match database:
+        case GreptimeDB() if url is None:
+            return _resolve_tls(database.tls, texts), None
+        case HTTPDatabase() if url is not None:
+            user = _resolve_user(database.auth, texts) if database.url.rstrip("/") == url else None
+            return _resolve_tls(database.tls, texts), user
+        case _:
+            return SYSTEM_TRUST, None
+
+
+def _resolve_tls(tls: EtcdTLS | GreptimeTLS | HTTPDatabaseTLS | SQLTLS | None, texts: SecretTexts) -> ClientTLS:
     if tls is None:
         return SYSTEM_TRUST
     return ClientTLS(texts.ca(tls.ca_secret_ref), *texts.client_cert(tls.client_cert_secret_ref))
 
 
-def _resolve_user(auth: EtcdAuth | FrontendAuth | None, texts: SecretTexts) -> User | None:
+def _resolve_user(auth: EtcdAuth | FrontendAuth | HTTPDatabaseAuth | None, texts: SecretTexts) -> User | None:
     name, password = texts.credentials(auth.credentials_secret_ref if auth else None)
     return None if name is None or password is None else User(name, password)
 
@@ -268,9 +244,9 @@ def _host_and_port(address: str) -> tuple[str, int]:
     return host, int(port)
 
 
-def prunes(greptimedb: Database, running: str | None, wal: WALSettings | None) -> mode.GreptimeDB:
+def prunes(greptimedb: Database, running: str | None, wal: WALSettings | None) -> mode.VersionedDatabase:
     """Who moves the marker, as the spec says; and what runs: the oldest version, and `[wal]`, as far as known."""
-    return mode.GreptimeDB(
+    return mode.VersionedDatabase(
         version=greptimedb.version,
         running=running,
         wal=wal,

@@ -10,6 +10,7 @@ from functools import partial
 from typing import TypeVar, cast
 
 from seawall.api.v1alpha1.cluster import WALCluster
+from seawall.api.v1alpha1.http_database import HTTPDatabase
 from seawall.domain.clocks import TrustedTime
 from seawall.domain.cluster.identity import is_about_the_claim, usable_readoption, why_other_database
 from seawall.domain.dataplane.connection import NoDataPlane, NotReached, PartRefused, PartUnavailable
@@ -19,7 +20,7 @@ from seawall.domain.dataplane.reports import DatanodeReport
 from seawall.domain.dataplane.view import DataPlaneView, RunningWAL, reporting, view_data_plane
 from seawall.domain.dataplane.wal_settings import DatanodeSettings, WALSettings
 from seawall.domain.ledger.intents import FenceRecord
-from seawall.domain.ledger.mode import PruneMode, prune_mode_of
+from seawall.domain.ledger.mode import PruneMode, prune_mode_by_contract, prune_mode_of
 from seawall.domain.ledger.observation import UnavailableReason
 from seawall.observe.connections import prunes
 from seawall.observe.opened_cluster import Blocked, OpenedCluster
@@ -173,8 +174,15 @@ def read_database(
     may_claim = readopts and usable_readoption(cluster, time) is not None
     if other is not None and not (may_claim and is_about_the_claim(cluster, snapshot.store_id)):
         raise Blocked(other.why, other.message)
-    prune_mode = prune_mode_of(prunes(opened.greptimedb, weakest_version(nodes), wal))
+    prune_mode = _prune_mode(opened, nodes, wal)
     return DatabaseState(reports, snapshot, prune_mode, wal)
+
+
+def _prune_mode(opened: OpenedCluster, nodes: Sequence[Node] | None, wal: WALSettings | None) -> PruneMode:
+    """By what its spec and its processes say; a database that serves the contract says it."""
+    if isinstance(opened.database, HTTPDatabase):
+        return prune_mode_by_contract(wal)
+    return prune_mode_of(prunes(opened.database, weakest_version(nodes), wal))
 
 
 def _nodes_or_none(answers: DatabaseAnswers) -> Sequence[Node] | None:

@@ -6,31 +6,32 @@ from dataclasses import dataclass, field, replace
 
 from seawall.api.meta import InvalidSpec, Key
 from seawall.api.v1alpha1.cluster import WALCluster, WALClusterSpec
+from seawall.api.v1alpha1.http_database import HTTPDatabase
 from seawall.api.v1alpha1.purge import WALPurge
 from seawall.api.v1alpha1.rollout import Maintenance, RestartStatus
 from seawall.api.v1alpha1.verification import WALVerification
 from seawall.domain.clocks import TrustedTime
 from seawall.domain.cluster_name import of_cluster
-from seawall.domain.dataplane.connection import PartRefused, PartUnavailable
-from seawall.domain.dataplane.greptimedb_cluster import Database
+from seawall.domain.datanodes.facts import Facts
+from seawall.domain.datanodes.gather import Beside, ObservedKafka, find_older_owner, with_ledger, with_people
+from seawall.domain.datanodes.maintenance import Answers, address_of, why_other_database, with_witnesses
+from seawall.domain.datanodes.observed import Observed
+from seawall.domain.datanodes.scans import suspicious_topics, with_scanned
+from seawall.domain.dataplane.connection import PartRefused, PartUnavailable, contract_address
+from seawall.domain.dataplane.declared import Database
 from seawall.domain.errors import Conflict, OutsideUnavailable, Refused
 from seawall.domain.kafka import NoKafka
 from seawall.domain.kubernetes import ConfigMap
 from seawall.domain.ledger.observation import Observation, Unavailable, UnavailableReason
-from seawall.domain.rollout.facts import Facts
-from seawall.domain.rollout.gather import Beside, ObservedKafka, find_older_owner, with_ledger, with_people
-from seawall.domain.rollout.maintenance import Answers, address_of, why_other_database, with_witnesses
-from seawall.domain.rollout.observed import Observed
-from seawall.domain.rollout.scans import suspicious_topics, with_scanned
 from seawall.domain.rollout.workload import Pod, StatefulSet
-from seawall.observe.connections import required_metasrv_tls
+from seawall.observe.connections import required_access
 from seawall.observe.database import DatabaseAnswers, read_database
-from seawall.observe.greptimedb_cluster import NamedSet, find_database, named_sets
+from seawall.observe.declared_database import NamedSet, find_database, named_sets
 from seawall.observe.ledger import LedgerObserver
 from seawall.observe.opened_cluster import Blocked, OpenedCluster
 from seawall.observe.partitions import PartitionObserver
 from seawall.observe.record_scans import RecordScans
-from seawall.ports import Clock, Datanodes, DataPlanes, Kube, MaintenanceSwitch
+from seawall.ports import Clock, DataPlanes, Kube, MaintenanceSwitch, Workloads
 
 OTHER_DATABASE = frozenset(
     {UnavailableReason.CONTRADICTION, UnavailableReason.DATABASE_CHANGED, UnavailableReason.DATABASE_CLAIMED}
@@ -94,7 +95,7 @@ class DatanodeObserver:
     """Looks at the ledger, Kafka and the database, and at the pods last: they change fastest."""
 
     kube: Kube
-    datanodes: Datanodes
+    workloads: Workloads
     data_planes: DataPlanes
     ledgers: LedgerObserver
     partitions: PartitionObserver
@@ -154,6 +155,8 @@ class DatanodeObserver:
     def _metasrv(self, obj: WALCluster) -> str | None:
         """As it is written into the status and compared with it; None: the spec names none, or leads to none."""
         found = find_database(self.kube, obj)
+        if isinstance(found, HTTPDatabase):
+            return contract_address(found.url)
         return found.metasrv.rstrip("/") if isinstance(found, Database) else None
 
     def _with_answer(self, facts: Facts, obj: WALCluster) -> Facts:
@@ -192,7 +195,7 @@ class DatanodeObserver:
             OutsideUnavailable: something is wrong with a Secret.
             PartRefused: a certificate or key makes no sense.
         """
-        return self.data_planes.maintenance_of(obj.metadata.key, metasrv, required_metasrv_tls(self.kube, obj))
+        return self.data_planes.maintenance_of(obj.metadata.key, metasrv, *required_access(self.kube, obj, metasrv))
 
     def open(self, obj: WALCluster) -> OpenedCluster:
         """The ports of a WALCluster, for who acts on what a look showed.
@@ -214,8 +217,8 @@ class DatanodeObserver:
         pods: list[Pod] = []
         for each in named:
             try:
-                statefulset = self.datanodes.get(each.key)
-                mine = () if statefulset is None else self.datanodes.pods(statefulset)
+                statefulset = self.workloads.get(each.key)
+                mine = () if statefulset is None else self.workloads.pods(statefulset)
             except Refused as refused:
                 what = f"StatefulSet {each.key.name} and its pods cannot be read: {refused}"
                 return replace(facts, statefulset_problem=what)

@@ -9,15 +9,16 @@ from functools import partial
 from seawall.api.meta import InvalidSpec, Key
 from seawall.api.resource import AnyResource
 from seawall.api.v1alpha1.cluster import WALCluster
+from seawall.api.v1alpha1.http_database import HTTPDatabase
 from seawall.api.v1alpha1.topic_pool import TopicsSpec
 from seawall.domain.cluster.identity import pinned_id, why_other_database, why_wrong
 from seawall.domain.cluster.ownership import find_contender, why_not_ours
 from seawall.domain.dataplane.connection import NoDataPlane
-from seawall.domain.dataplane.greptimedb_cluster import Database
+from seawall.domain.dataplane.declared import Database
 from seawall.domain.kafka import KafkaConnection, KafkaView, NoKafka
 from seawall.domain.ledger.observation import Unavailable, UnavailableReason
 from seawall.observe.connections import resolve_data_plane, resolve_kafka
-from seawall.observe.greptimedb_cluster import find_database
+from seawall.observe.declared_database import find_database
 from seawall.ports import DataPlaneParts, DataPlanes, KafkaAdmin, KafkaClusters, KafkaLogs, Kube
 
 
@@ -42,7 +43,7 @@ class Blocked(Exception):  # noqa: N818 - a finding, which the look turns into a
 class OpenedCluster:
     """What a WALCluster's spec leads to."""
 
-    greptimedb: Database
+    database: Database | HTTPDatabase
     topics: TopicsSpec
     parts: DataPlaneParts
     admin: KafkaAdmin
@@ -80,17 +81,18 @@ class ClusterOpener:
         key, spec = cluster.metadata.key, cluster.spec
         if isinstance(spec, InvalidSpec):
             raise Blocked(UnavailableReason.INVALID_SPEC, f"WALCluster {key.name}: {spec.message}")
-        if spec.greptimedb is None:
+        if spec.database is None:
             raise Blocked(
-                UnavailableReason.NO_DATA_PLANE, f"WALCluster {key.name} has no dataPlane.greptimedb to look at"
+                UnavailableReason.NO_DATA_PLANE,
+                f"WALCluster {key.name} names no database to look at: set dataPlane.greptimedb, or http",
             )
 
-        kafka = resolve_kafka(spec.kafka.external, partial(self._secret, key))
+        kafka = resolve_kafka(spec.kafka.access(key), partial(self._secret, key))
         if not isinstance(kafka, KafkaConnection):
             raise Blocked(UnavailableReason.KAFKA, kafka.message)
         found = find_database(self.kube, cluster)
         parts = found if isinstance(found, NoDataPlane) else self._connect(key, found)
-        if not isinstance(parts, DataPlaneParts) or not isinstance(found, Database):
+        if not isinstance(parts, DataPlaneParts) or not isinstance(found, Database | HTTPDatabase):
             message = "the spec names no database" if not isinstance(parts, NoDataPlane) else parts.message
             raise Blocked(UnavailableReason.DATA_PLANE, message)
         admin, logs = self.kafka_clusters.connect(key, kafka), self.kafka_clusters.logs(key, kafka)
@@ -106,7 +108,7 @@ class ClusterOpener:
         found = find_database(self.kube, cluster)
         return found if isinstance(found, NoDataPlane) else self._connect(cluster.metadata.key, found)
 
-    def _connect(self, key: Key, database: Database | None) -> DataPlaneParts | NoDataPlane | None:
+    def _connect(self, key: Key, database: Database | HTTPDatabase | None) -> DataPlaneParts | NoDataPlane | None:
         if database is None:
             return None
         connection = resolve_data_plane(database, partial(self._secret, key))

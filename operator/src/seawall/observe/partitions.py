@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 
 from seawall.api.v1alpha1.cluster import WALCluster, WALClusterSpec
 from seawall.domain.errors import OutsideUnavailable, Refused
 from seawall.domain.kafka import KafkaView
 from seawall.domain.kafka_log import TopicFailure, TopicTrouble
-from seawall.domain.min_isr import find_under_min_isr
-from seawall.domain.partitions import Partition, PartitionId, known_brokers
+from seawall.domain.min_isr import find_under_min_isr, most_min_isr
+from seawall.domain.partitions import Partition, PartitionId, Reassigning, known_brokers
 from seawall.domain.reassignment.batch import topics_that_lose_replicas
 from seawall.domain.reassignment.journal import Journal
 from seawall.domain.reassignment.observed import KafkaState
@@ -69,7 +69,10 @@ class PartitionObserver:
         pool = {name for name in declared if name in view.topics}
         topics = pool | (journal.topics if journal is not None else frozenset())
         ongoing = reassigner.ongoing()
+        drained = _topics_to_drain(spec, reassigner)
+        topics |= drained
         partitions, absent, silent = _sort(reassigner.partitions(topics))
+        others = [found for found in partitions.values() if found.id.topic not in declared]
         kafka = KafkaState(
             brokers={broker.id: broker for broker in known_brokers(reassigner.brokers(), partitions.values())},
             partitions=partitions,
@@ -77,12 +80,39 @@ class PartitionObserver:
             silent=silent,
             ongoing=ongoing,
             throttles=reassigner.throttles(topics if asks_throttled else ()),
-            under_min_isr=find_under_min_isr(
-                partitions.values(), ongoing, spec.topics.effective_min_in_sync_replicas()
+            under_min_isr=(
+                *find_under_min_isr(
+                    (found for found in partitions.values() if found.id.topic in declared),
+                    ongoing,
+                    spec.topics.effective_min_in_sync_replicas(),
+                ),
+                *_others_under_min_isr(reassigner, others, ongoing),
             ),
             sharing=observe_sharing(self.strimzi, view.cluster_id),
         )
         return kafka if journal is None else replace(kafka, min_isr=_min_isr(reassigner, kafka, journal))
+
+
+def _topics_to_drain(spec: WALClusterSpec, reassigner: PartitionReassigner) -> frozenset[str]:
+    """Of a Kafka that Seawall runs all topics leave a broker that is excluded; elsewhere they are somebody else's."""
+    excluded = frozenset(spec.reassignment.exclude_brokers)
+    if spec.kafka.managed is None or not excluded:
+        return frozenset()
+    described = (found for found in reassigner.partitions().values() if not isinstance(found, TopicFailure))
+    return frozenset(each.id.topic for found in described for each in found if not excluded.isdisjoint(each.replicas))
+
+
+def _others_under_min_isr(
+    reassigner: PartitionReassigner, others: Collection[Partition], ongoing: Mapping[PartitionId, Reassigning]
+) -> tuple[PartitionId, ...]:
+    """Of topics that the spec does not declare each has a min.insync.replicas of its own; unknown: all but one."""
+    min_isr = reassigner.min_insync_replicas(sorted({each.id.topic for each in others})) if others else {}
+    found: list[PartitionId] = []
+    for each in others:
+        needed = min_isr.get(each.id.topic)
+        least = needed if isinstance(needed, int) else most_min_isr(len(each.replicas))
+        found.extend(find_under_min_isr((each,), ongoing, least))
+    return tuple(found)
 
 
 def _min_isr(reassigner: PartitionReassigner, kafka: KafkaState, journal: Journal) -> dict[str, int]:

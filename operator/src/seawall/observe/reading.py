@@ -218,7 +218,7 @@ class LedgerReader:
             readoption=said.readoption if asked.readopts else None,
             unused=said.unused,
             dead=said.dead,
-            restarts=claims_of(cluster.status.restart),
+            restarts=claims_of(cluster.status),
             processes={datanode.datanode_id: datanode.node_epoch for datanode in database.reports},
             lost_records=frozenset() if begins_anew else parts.lost(cluster),
             contested=parts.owned.contender is not None,

@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from seawall.api.meta import Key
+from seawall.domain.datanodes.facts import BadRecord
 from seawall.domain.kafka_log import Scanned, TopicFailure
-from seawall.domain.rollout.facts import BadRecord
 from seawall.ports import KafkaLogs
 
 AT_ONCE = 2

@@ -24,7 +24,7 @@ from seawall.domain.subscription.case import Case, Observed, Silent
 from seawall.domain.subscription.committed.chain import Chains, folder_of
 from seawall.domain.subscription.committed.progress import Newest
 from seawall.domain.subscription.decide import case_of
-from seawall.domain.subscription.holding import bytes_kept
+from seawall.domain.subscription.holding import bytes_kept, kept_from
 from seawall.domain.subscription.lag import Pending, advance, seconds_of
 from seawall.domain.subscription.logs import LogsNow, Position
 from seawall.domain.times import SUBSCRIPTION_CHAINS_MS, SUBSCRIPTION_CONFIGS_MS, SUBSCRIPTION_NAMES_MS
@@ -155,7 +155,7 @@ class SubscriptionReader:
         memory.pending = advance(memory.pending, positions, now)
         measured = replace(found, seconds_behind=seconds_of(memory.pending, now))
         if found.hold is not None and found.hold.status.is_final:
-            measured = replace(measured, is_over_budget=self._is_over_budget(case, cluster, found.hold, positions))
+            measured = replace(measured, is_over_budget=self._is_over_budget(case, cluster, found.hold))
         return measured
 
     def _ledger(self, case: Case, cluster: WALCluster) -> Observation | Unavailable | None:
@@ -225,15 +225,16 @@ class SubscriptionReader:
         needed = tuple(row.names_known_to for row in case.rows.values())
         return memory.tables.read(lambda: self.kafkas.table_names(cluster), needed, now, SUBSCRIPTION_NAMES_MS)
 
-    def _is_over_budget(self, case: Case, cluster: WALCluster, hold: WALHold, positions: dict[str, Position]) -> bool:
+    def _is_over_budget(self, case: Case, cluster: WALCluster, hold: WALHold) -> bool:
         """Whether more was kept for topics that go on than the budget allows, by the numbers with which it ended."""
         budget = case.spec.lag_budget
         if budget.max_bytes is not None and bytes_kept(case, hold) >= budget.max_bytes:
             return True
-        if budget.max_age is None or not positions:
+        kept = kept_from(case)
+        if budget.max_age is None or not kept:
             return False
-        young = self.kafkas.find_first_since(cluster, list(positions), self.clock.now() - budget.max_age)
-        return any(_is_older(positions[name], found) for name, found in young.items())
+        young = self.kafkas.find_first_since(cluster, list(kept), self.clock.now() - budget.max_age)
+        return any(_is_older(case, name, kept[name], found) for name, found in young.items())
 
 
 def target_of(obj: WALSubscription, cluster: WALCluster, case: Case) -> Wanted | None:
@@ -243,7 +244,9 @@ def target_of(obj: WALSubscription, cluster: WALCluster, case: Case) -> Wanted |
     return wanted_of(obj, case.goes_to, pinned_id(cluster) if case.spec.sink.mirror is not None else None)
 
 
-def _is_older(position: Position, young: FirstSince) -> bool:
+def _is_older(case: Case, name: str, kept: int, young: FirstSince) -> bool:
     """Whether the oldest record that is kept is older than the first young one."""
-    first = position.source_end if young.offset is None else young.offset
-    return position.keep_from < first
+    source = case.observed.source
+    ends = source.ends(name) if isinstance(source, LogsNow) else None
+    first = young.offset if young.offset is not None or ends is None else ends.high_watermark
+    return first is not None and kept < first

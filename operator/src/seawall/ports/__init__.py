@@ -4,10 +4,15 @@ Each has a real adapter and, in tests, a fake that passes the same contract test
 All calls block, have a deadline, and raise only `seawall.domain.errors`.
 """
 
+from seawall.ports.access import Access, AccessReviews, PathAccess
 from seawall.ports.clocks import Clock, Stopwatch
 from seawall.ports.data_plane import DataPlane, DataPlaneParts, DataPlanes, Ledgers, MaintenanceSwitch, MetadataStore
-from seawall.ports.kafka import KafkaAdmin, KafkaClusters, KafkaLogs, PartitionReassigner
-from seawall.ports.kube import Datanodes, IntentStore, Kube, SparkApplications
+from seawall.ports.kafka import KafkaAdmin, KafkaLogs, PartitionReassigner
+from seawall.ports.kafka_clusters import KafkaClusters
+from seawall.ports.kafka_pods import KafkaPods
+from seawall.ports.kafka_users import KafkaUsers
+from seawall.ports.kube import IntentStore, Kube, SparkApplications, Workloads
+from seawall.ports.managed_kafka import KafkaObjects
 from seawall.ports.meters import (
     BackupMeter,
     BackupPolicyMeter,
@@ -26,6 +31,8 @@ from seawall.ports.object_store import ObjectStore, ObjectStores
 from seawall.ports.strimzi import Strimzi
 
 __all__ = [
+    "Access",
+    "AccessReviews",
     "BackupMeter",
     "BackupPolicyMeter",
     "BrokerMeter",
@@ -33,12 +40,14 @@ __all__ = [
     "DataPlane",
     "DataPlaneParts",
     "DataPlanes",
-    "Datanodes",
     "HoldMeter",
     "IntentStore",
     "KafkaAdmin",
     "KafkaClusters",
     "KafkaLogs",
+    "KafkaObjects",
+    "KafkaPods",
+    "KafkaUsers",
     "Kube",
     "LedgerMeter",
     "Ledgers",
@@ -47,6 +56,7 @@ __all__ = [
     "ObjectStore",
     "ObjectStores",
     "PartitionReassigner",
+    "PathAccess",
     "PolicyMeter",
     "ReassignmentMeter",
     "RestartMeter",
@@ -57,4 +67,5 @@ __all__ = [
     "SubscriptionMeter",
     "TopicMeter",
     "VerificationMeter",
+    "Workloads",
 ]

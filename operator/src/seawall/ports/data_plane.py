@@ -8,7 +8,7 @@ from typing import Protocol
 
 from seawall.api.meta import Key
 from seawall.api.v1alpha1.cluster import WALCluster
-from seawall.domain.dataplane.connection import ClientTLS, DataPlaneConnection, NoDataPlane
+from seawall.domain.dataplane.connection import ClientTLS, DatabaseConnection, NoDataPlane, User
 from seawall.domain.dataplane.flush import FlushFailure
 from seawall.domain.dataplane.identity import Node
 from seawall.domain.dataplane.metadata import MarkerMove, MetadataSnapshot, StoredMaintenance, StoreHead, TableNames
@@ -174,7 +174,7 @@ class DataPlaneParts:
 class DataPlanes(Protocol):
     """Connections to databases, kept while what they were made from stays the same."""
 
-    def connect(self, key: Key, connection: DataPlaneConnection) -> DataPlaneParts:
+    def connect(self, key: Key, connection: DatabaseConnection) -> DataPlaneParts:
         """The parts of the object `key`'s database; nothing is sent yet.
 
         Raises:
@@ -182,11 +182,13 @@ class DataPlanes(Protocol):
         """
         ...
 
-    def maintenance_of(self, key: Key, metasrv: str, tls: ClientTLS) -> MaintenanceSwitch:
+    def maintenance_of(self, key: Key, metasrv: str, tls: ClientTLS, user: User | None = None) -> MaintenanceSwitch:
         """The maintenance of the database at this metasrv's URL, on behalf of the object `key`; nothing is sent yet.
 
+        The address of a database that serves the contract is that of `contract_address`, and only it knows users.
+
         Raises:
-            PartRefused: a certificate or key makes no sense.
+            PartRefused: a certificate, key or user name makes no sense.
         """
         ...
 

@@ -6,8 +6,7 @@ from collections.abc import Collection, Mapping, Sequence
 from datetime import datetime
 from typing import Protocol
 
-from seawall.api.meta import Key
-from seawall.domain.kafka import ConfigChange, Configs, KafkaConnection, KafkaView, NewTopic, NoKafka
+from seawall.domain.kafka import ConfigChange, Configs, KafkaView, NewTopic, NoKafka
 from seawall.domain.kafka_log import (
     DeleteOutcome,
     DescribedTopic,
@@ -265,26 +264,18 @@ class PartitionReassigner(Protocol):
         """The controllers."""
         ...
 
+    def eligible_leaders(self) -> Mapping[PartitionId, frozenset[int]]:
+        """Of all partitions the replicas outside of the ISR that may lead all the same (KIP-966)."""
+        ...
+
+    def unregister(self, broker: int) -> None:
+        """Lets Kafka forget a broker, whatever is on it: who asks has looked. One that is not known is no error.
+
+        Raises:
+            Refused: Kafka said no.
+        """
+        ...
+
     def features(self) -> Mapping[str, int]:
         """The levels that are finalized, of features that are not at level 0 (KIP-584); empty: it tells of none."""
-        ...
-
-
-class KafkaClusters(Protocol):
-    """Connections to Kafka clusters, kept while what they were made from stays the same; equal ones may be one."""
-
-    def connect(self, key: Key, connection: KafkaConnection) -> KafkaAdmin:
-        """The connection of the object `key`; a changed address, certificate or password makes a new one."""
-        ...
-
-    def logs(self, key: Key, connection: KafkaConnection) -> KafkaLogs:
-        """The logs of the same cluster. Deletes have connections of their own: nothing else waits for them."""
-        ...
-
-    def reassigner(self, key: Key, connection: KafkaConnection) -> PartitionReassigner:
-        """The partitions of the same cluster. Its connections live for one call."""
-        ...
-
-    def forget(self, key: Key) -> None:
-        """Closes the connection of an object that is gone, unless others use it."""
         ...

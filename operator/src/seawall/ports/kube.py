@@ -151,8 +151,8 @@ class SparkApplications(Protocol):
         ...
 
 
-class Datanodes(Protocol):
-    """The StatefulSet of the datanodes, and its pods. Reads are never cached."""
+class Workloads(Protocol):
+    """StatefulSets and their pods, such as those of the datanodes. Reads are never cached."""
 
     def get(self, key: Key) -> StatefulSet | None:
         """Reads the StatefulSet; None when there is none."""

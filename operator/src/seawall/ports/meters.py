@@ -71,12 +71,30 @@ class RestartMeter(Protocol):
         """Removes the metrics of a WALCluster that is gone, names no datanodes, or whose StatefulSet is not there."""
         ...
 
+    def measure_kafka_nodes(self, key: Key, nodes: Mapping[str, int], stage: RollStage | None) -> None:
+        """Replaces the metrics of the nodes of one managed Kafka.
+
+        Args:
+            key: the WALCluster.
+            nodes: how many there are, by state: Offline, Fenced, Online or Stopping.
+            stage: of their roll; None: there was none.
+        """
+        ...
+
+    def forget_kafka_nodes(self, key: Key) -> None:
+        """Removes the metrics of a WALCluster that is gone, or runs no Kafka."""
+        ...
+
 
 class LedgerMeter(Protocol):
     """Where the metrics of ledgers go."""
 
     def measure_ledger(self, key: Key, numbers: LedgerNumbers | None) -> None:
         """Replaces the metrics of one WALCluster's ledger; None: nobody can look, and only that is known."""
+        ...
+
+    def measure_answer(self, key: Key, used: float | None) -> None:
+        """Replaces how much the database's answer about regions takes of what is read at most; None: no answer."""
         ...
 
     def forget_ledger(self, key: Key) -> None:

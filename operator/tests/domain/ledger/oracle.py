@@ -61,6 +61,8 @@ class Topic:
     recorded: int | None
     unused: bool
     recorded_for_a_grace: bool
+    followers: tuple[int | None, ...] = ()
+    """What each follower that counts needs nothing at and below."""
 
 
 @dataclass(frozen=True)
@@ -148,21 +150,24 @@ def _floor(cluster: Cluster, topic: Topic, *, deleting: bool) -> int | None:
             now = None if now is None or topic.marker is None else max(now, topic.marker)
     elif cluster.mode == "B":
         lowest = least_if_all_known([prunable(region, "B") for region in topic.regions])
+        lowest = None if lowest is None else least_known(lowest, *topic.followers)
         now = None if lowest is None or topic.marker is None else max(lowest, topic.marker)
     else:
         now = least_if_all_known([flushed_to(region) for region in topic.regions])
-    if not deleting:
-        return now
     again = topic.marker if cluster.mode == "B" else now
+    if not deleting:
+        is_c = cluster.mode == "C" and topic.regions
+        return least_known(now, *topic.followers) if is_c and now is not None else now
     return least_if_all_known([topic.recorded, again])
 
 
 def _purge_to(topic: Topic, floor: int) -> int | None:
+    followers = [position for position in topic.followers if position is not None]
     if topic.verification_required:
         if topic.verified_from is None:
             return None
-        return min(floor - topic.keep_entries, topic.verified_from, *topic.holds)
-    return min([floor - topic.keep_entries, *topic.holds])
+        return min(floor - topic.keep_entries, topic.verified_from, *topic.holds, *followers)
+    return min([floor - topic.keep_entries, *topic.holds, *followers])
 
 
 def _reason(  # noqa: C901, PLR0911, PLR0912 - the design's list, in its order
@@ -188,6 +193,8 @@ def _reason(  # noqa: C901, PLR0911, PLR0912 - the design's list, in its order
         return "RegionStale"
     if any(region.opening for region in regions):
         return "RegionOpening"
+    if None in topic.followers:
+        return "FollowerMissing"
     if any(region.contradicted for region in regions):
         return "DeclarationContradicted"
     if not regions and not topic.unused:

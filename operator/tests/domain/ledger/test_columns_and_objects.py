@@ -31,6 +31,7 @@ REGIONS = st.sampled_from([1, 2, 3, 2**63 + 5, 2**64 - 1])
 NODES = st.sampled_from([0, 1, 2])
 IDS = st.none() | st.sampled_from([0, 1, 7, 50, 99, 100, 120, 2**63 - 1, 2**63, 2**64 - 1])
 REVISIONS = st.integers(0, 12)
+FOLLOWERS = st.just(()) | st.frozensets(NODES, max_size=2).map(lambda nodes: tuple(sorted(nodes)))
 INNER = st.builds(InnerReport, IDS, IDS)
 TIMES = st.integers(0, 3).map(lambda seconds: NOW + timedelta(seconds=seconds, microseconds=seconds))
 REPORTS = st.builds(
@@ -55,7 +56,7 @@ SNAPSHOTS = st.builds(
     tombstoned_topics=st.just({}) | NAMED,
     without_topic=st.frozensets(REGIONS, max_size=1),
     routes=st.dictionaries(
-        REGIONS, st.builds(Route, st.none() | NODES, st.sampled_from(LeaderState), REVISIONS), min_size=1
+        REGIONS, st.builds(Route, st.none() | NODES, st.sampled_from(LeaderState), REVISIONS, FOLLOWERS), min_size=1
     ),
     datanodes=st.just({}),
     store_id=st.just("etcd/1/"),
@@ -78,7 +79,7 @@ def healthy(draw: st.DrawFn) -> tuple[list[RegionReport], MetadataSnapshot]:
         {region: frozenset({topic}) for region, topic in topic_of.items()},
         {},
         frozenset(),
-        {region: Route(leader[region], LeaderState.NORMAL, 1) for region in topic_of},
+        {region: Route(leader[region], LeaderState.NORMAL, 1, draw(FOLLOWERS)) for region in topic_of},
         {},
         "etcd/1/",
     )
@@ -103,7 +104,14 @@ def as_columns(snapshot: MetadataSnapshot) -> MetadataSnapshot:
 def listed(table: RegionsOfTopics) -> dict[str, object]:
     columns = {each.name: getattr(table.regions, each.name) for each in fields(table.regions)}
     rows = {name: each.listed() if isinstance(each, Ids) else each.tolist() for name, each in columns.items()}
-    return {"names": table.names, "unmapped": table.unmapped, "unplaced": table.unplaced, **rows}
+    followers = {
+        "follows": table.followers.region.tolist(),
+        "follower": table.followers.datanode.tolist(),
+        "follows_data": table.followers.data.listed(),
+        "follows_metadata": table.followers.metadata.listed(),
+        "follows_metric": table.followers.metric.tolist(),
+    }
+    return {"names": table.names, "unmapped": table.unmapped, "unplaced": table.unplaced, **followers, **rows}
 
 
 @given(healthy() | anything())

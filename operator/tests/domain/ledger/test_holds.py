@@ -369,7 +369,7 @@ def test_its_owner_releases_it() -> None:
     assert settle(replace(granted(), release=True)).state is HoldState.RELEASED
 
 
-DELETING = replace(VIEW, database_deletes=True, cure='auto_prune_interval = "0s"')
+DELETING = replace(VIEW, database_deletes=True, cure='set auto_prune_interval = "0s", in the [wal] of every metasrv')
 NOT_SAID = replace(VIEW, database_deletes=None)
 
 
@@ -382,7 +382,7 @@ def test_nothing_is_granted_while_the_database_deletes_and_the_key_is_named() ->
 
 def test_nothing_is_granted_while_nobody_knows_whether_the_database_deletes() -> None:
     assert settle(FRESH, NOT_SAID).granted is None
-    assert "GET /config" in (why_not_granted(FRESH, NOT_SAID) or "")
+    assert "does not say whether it deletes" in (why_not_granted(FRESH, NOT_SAID) or "")
 
 
 def test_a_granted_hold_is_at_risk_at_once_and_as_before_when_that_ends() -> None:

@@ -6,7 +6,7 @@ import pytest
 
 from seawall.domain.dataplane.identity import parse_version
 from seawall.domain.dataplane.wal_settings import WALSettings
-from seawall.domain.ledger.mode import GreptimeDB, Mode, PruneMode, prune_mode_of
+from seawall.domain.ledger.mode import Mode, PruneMode, VersionedDatabase, prune_mode_of
 from seawall.domain.ledger.reasons import Reason
 
 KAFKA = ("kafka", "wal", 3)
@@ -19,12 +19,14 @@ TOO_OLD = PruneMode(Mode.C, Reason.DATABASE_TOO_OLD)
 
 
 def second_pruner(mode: Mode, cure: str = TWO_KEYS) -> PruneMode:
-    return PruneMode(mode, Reason.SECOND_PRUNER, database_deletes=True, cure=cure)
+    return PruneMode(
+        mode, Reason.SECOND_PRUNER, database_deletes=True, cure=f"set {cure}, in the [wal] of every metasrv"
+    )
 
 
-def database(version: str, declared: str, running: str | None, wal: WALSettings | None) -> GreptimeDB:
+def database(version: str, declared: str, running: str | None, wal: WALSettings | None) -> VersionedDatabase:
     seconds = 0.0 if declared == "Disabled" else None
-    return GreptimeDB(version, seconds, logical_delete=declared == "Logical", running=running, wal=wal)
+    return VersionedDatabase(version, seconds, logical_delete=declared == "Logical", running=running, wal=wal)
 
 
 @pytest.mark.parametrize(

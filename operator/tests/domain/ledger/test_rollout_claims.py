@@ -4,23 +4,28 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from seawall.api.v1alpha1.cluster import WALClusterStatus
 from seawall.api.v1alpha1.rollout import RollStage
 from seawall.domain.ledger.restarts import datanodes_that_keep
-from tests.domain.rollout.builders import KILLED, with_topic
-from tests.domain.rollout.world import World
+from tests.domain.datanodes.builders import KILLED, with_topic
+from tests.domain.datanodes.world import World
+
+
+def keeping(world: World) -> frozenset[int]:
+    return datanodes_that_keep(WALClusterStatus(restart=world.status, disruption=world.entry))
 
 
 def test_from_its_flush_until_it_serves_a_datanode_keeps_its_topics_and_no_other_does() -> None:
     world = World()
     world.run(3)
-    assert datanodes_that_keep(world.status) == set()
+    assert keeping(world) == set()
     world.request("monday")
     kept = []
     while world.status.stage is not RollStage.COMPLETED:
         world.tick()
         busy = world.status.stage not in {None, RollStage.WAITING, RollStage.COMPLETED}
-        assert bool(datanodes_that_keep(world.status)) is busy
-        kept.append(datanodes_that_keep(world.status))
+        assert bool(keeping(world)) is busy
+        kept.append(keeping(world))
     assert set(kept) == {frozenset(), frozenset({0}), frozenset({1}), frozenset({2})}
 
 
@@ -39,11 +44,11 @@ def test_a_roll_that_waits_for_deletes_lets_no_other_begin_and_one_that_waits_fo
     world.observe = cut  # type: ignore[method-assign, assignment]
     world.run(5)
     assert world.status.reason == "DeleteOngoing"
-    assert datanodes_that_keep(world.status) == {0}
+    assert keeping(world) == {0}
     world.brokers_down = True
     world.run(5)
     assert world.status.reason == "NotFullyInSync"
-    assert datanodes_that_keep(world.status) == set()
+    assert keeping(world) == set()
 
 
 def test_a_datanode_that_cannot_come_up_keeps_its_topics() -> None:
@@ -52,8 +57,8 @@ def test_a_datanode_that_cannot_come_up_keeps_its_topics() -> None:
     node.pod = replace(node.pod, ready=False, restarts=3, last_termination=KILLED)
     world.tick()
     assert [row.ailment for row in world.status.datanodes] == [None, "CrashLoop", None]
-    assert datanodes_that_keep(world.status) == {1}
+    assert keeping(world) == {1}
     node.pod = replace(node.pod, restarts=0)
     world.tick()
     assert world.status.datanodes[1].ailment == "NotServing"
-    assert datanodes_that_keep(world.status) == set()
+    assert keeping(world) == set()

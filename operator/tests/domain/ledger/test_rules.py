@@ -73,6 +73,7 @@ TOPIC = st.builds(
     recorded=MOSTLY_KNOWN,
     unused=st.booleans(),
     recorded_for_a_grace=USUALLY,
+    followers=st.lists(MOSTLY_KNOWN, max_size=2).map(tuple),
 )
 ONLY_REPORTS = (
     "VersionDiffers",
@@ -173,6 +174,9 @@ def as_inputs(cluster: oracle.Cluster, topics: Sequence[oracle.Topic]) -> tuple[
         unused_sentence="declared unused",
         recorded_for_a_grace=_mask(topic.recorded_for_a_grace for topic in topics),
         dead_sentences=tuple("declared dead" if any(r.dead for r in topic.regions) else None for topic in topics),
+        follower=Ids.of(oracle.least_known(*topic.followers) for topic in topics),
+        follower_silent=_mask(None in topic.followers for topic in topics),
+        follower_names=tuple("a follower" if topic.followers else None for topic in topics),
     )
     prune_mode = PruneMode(Mode(cluster.mode), next((r for r in Reason if r == cluster.report_only), None))
     return Inputs(prune_mode, table, freshness, rows, bounds), Ids.of(topic.recorded for topic in topics)

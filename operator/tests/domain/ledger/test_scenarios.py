@@ -15,8 +15,10 @@ from seawall.api.v1alpha1.hold import HoldState
 from seawall.domain.ledger import assess as ledger_look
 from seawall.domain.ledger.bounds import Verified
 from seawall.domain.ledger.held import Claim
+from seawall.domain.ledger.ledger import Ledger
 from seawall.domain.ledger.mode import Mode
 from seawall.domain.ledger.policy import Level, Policy, Requirement
+from tests.domain.ledger.simulation.database import STANDBY
 from tests.domain.ledger.simulation.operator import START
 from tests.domain.ledger.simulation.world import GRACE, SAFETY, World
 
@@ -50,6 +52,13 @@ def purge(world: World, beats: int = 80) -> int:
             world.database.prune_by_itself("wal_0")
         world.beat()
     return world.logs["wal_0"].log_start
+
+
+def plan_of(world: World) -> Ledger:
+    """What the first operator last planned."""
+    found = world.operators[0].plan
+    assert found is not None
+    return found
 
 
 def until(world: World, call: str, operator: int = 0, limit: int = 5_000) -> None:
@@ -104,6 +113,61 @@ def test_a_region_that_has_not_flushed_keeps_its_rows(mode: Mode) -> None:
     world.database.flush(0)
     assert purge(world) <= 1
     world.restart_everything()
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_a_follower_keeps_what_it_has_not_read(mode: Mode) -> None:
+    world = grown(mode)
+    world.database.add_standby(0)
+    flush_all(world)
+    behind = purge(world)
+    (position,) = world.database.standbys[0].positions
+    assert behind <= position + 1
+    world.database.replay_on_standby(0)
+    ahead = purge(world)
+    assert behind < ahead
+
+
+@pytest.mark.parametrize("mode", [Mode.A, Mode.B])
+def test_a_follower_of_an_idle_region_holds_nothing_back_once_it_is_as_far_as_its_leader(mode: Mode) -> None:
+    world = grown(mode)
+    flush_all(world)
+    for number in (0, 1):
+        world.database.add_standby(number)
+    world.beat(2)
+    for _ in range(10):
+        world.database.write(1, 0)
+    world.database.flush(1)
+    world.database.replay_on_standby(1)
+    purge(world)
+    (position,) = world.database.standbys[0].positions
+    assert world.logs["wal_0"].log_start > position + 1
+
+
+def test_no_marker_is_announced_beyond_a_follower() -> None:
+    """A standby with a disk of its own that becomes the leader would skip what lies between."""
+    world = grown(Mode.B)
+    world.database.add_standby(0)
+    flush_all(world)
+    world.database.replay_on_standby(0)
+    for number in (0, 1):
+        world.database.write(number, 0)
+    flush_all(world)
+    assert purge(world) > 0
+    (position,) = world.database.standbys[0].positions
+    assert (world.database.markers["wal_0"].pruned_entry_id or 0) <= position
+
+
+def test_a_follower_that_says_nothing_stops_its_topic() -> None:
+    world = grown(Mode.B)
+    before = purge(world, 20)
+    world.database.add_standby(0)
+    world.database.cut_off.add(STANDBY)
+    flush_all(world)
+    assert purge(world) == before
+    assert plan_of(world).reason(0) == "FollowerMissing"
+    world.database.remove_standby(0)
+    assert purge(world) > before
 
 
 @pytest.mark.parametrize("mode", MODES)

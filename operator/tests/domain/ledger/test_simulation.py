@@ -114,6 +114,18 @@ class Simulation(RuleBasedStateMachine):
                 database.roll_back_drop(region, within=GRACE)
         self.world.check()
 
+    @rule(region=REGIONS, what=st.sampled_from(["add", "add", "replay", "remove"]))
+    def follow(self, region: int, what: str) -> None:
+        if region >= self.born:
+            return
+        match what:
+            case "add":
+                self.world.database.add_standby(region)
+            case "replay":
+                self.world.database.replay_on_standby(region)
+            case _:
+                self.world.database.remove_standby(region)
+
     # --- reports
 
     @rule(node=NODES, what=st.sets(st.sampled_from(["sample", "send", "arrive"]), min_size=1))

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from seawall.domain.dataplane.wal_settings import WALSettings
-from seawall.domain.ledger.mode import GreptimeDB, PruneMode, prune_mode_of
+from seawall.domain.ledger.mode import PruneMode, VersionedDatabase, prune_mode_of
 
 DOCS = Path(__file__).parents[4] / "docs/purging.md"
 VERSIONS: dict[str, tuple[tuple[str, str | None], ...]] = {
@@ -37,7 +37,7 @@ def rows() -> list[tuple[str, ...]]:
 def decided(version: tuple[str, str | None], declared: str, wal: WALSettings | None) -> PruneMode:
     interval = 0.0 if declared == "Disabled" else None
     return prune_mode_of(
-        GreptimeDB(version[0], interval, logical_delete=declared == "Logical", running=version[1], wal=wal)
+        VersionedDatabase(version[0], interval, logical_delete=declared == "Logical", running=version[1], wal=wal)
     )
 
 

@@ -8,7 +8,8 @@ from datetime import timedelta
 import pytest
 
 from seawall.api.meta import Key
-from seawall.api.v1alpha1.cluster import BrokersStatus, KafkaStatus, WALCluster, WALClusterStatus
+from seawall.api.v1alpha1.cluster import WALCluster, WALClusterStatus
+from seawall.api.v1alpha1.kafka_brokers import BrokersStatus, KafkaStatus
 from seawall.api.v1alpha1.reassignment import RatesBefore, ReassignmentStage, ReassignmentStatus
 from seawall.domain.reassignment.observed import Line, find_line
 from tests.domain.builders import make_cluster

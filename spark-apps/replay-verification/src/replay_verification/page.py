@@ -12,17 +12,26 @@ from sparkjob.integrity.findings import Finding, Severity
 from sparkjob.outcome import Outcome
 
 _STYLE = """
-body{font:15px/1.5 system-ui,sans-serif;margin:2rem auto;max-width:72rem;padding:0 1rem;color:#1c2430;background:#fff}
-h1{font-size:1.4rem}h2{font-size:1.1rem;margin-top:2.2rem}
-.verdict{padding:.8rem 1rem;border-left:.5rem solid;background:#f5f7fa}
-.Passed{border-color:#1a7f4b}.Failed{border-color:#b3261e}
-table{border-collapse:collapse;width:100%;font-size:.9rem}
-th,td{text-align:left;padding:.3rem .6rem;border-bottom:1px solid #d9dee6;vertical-align:top}
+:root{color-scheme:light dark;--ground:#fff;--text:#1a1f24;--quiet:#4d5761;--line:#c9d1d9;--raised:#f3f5f7;
+--plain:#3a6ea5;--well:#0f6b2f;--ill:#a40e26;--warn:#8a5a00}
+@media (prefers-color-scheme:dark){:root{--ground:#14181c;--text:#e6eaee;--quiet:#aab4be;--line:#3d4650;
+--raised:#1e242a;--plain:#5b94d1;--well:#6bd38a;--ill:#ff9aa8;--warn:#e6b450}}
+body{font:15px/1.45 system-ui,sans-serif;margin:0 auto;max-width:80rem;padding:0 1.2rem 3rem;color:var(--text);
+background:var(--ground)}
+h1{font-size:1.5rem}h2{font-size:1.15rem;margin-top:2rem}
+.verdict{padding:.8rem 1rem;border-left:.3rem solid;background:var(--raised)}
+.Passed{border-color:var(--well)}.Failed{border-color:var(--ill)}
+table{border-collapse:collapse;width:100%}
+th,td{text-align:left;padding:.35rem .8rem .35rem 0;border-bottom:1px solid var(--line);vertical-align:top}
+thead th{color:var(--quiet)}
 td.n,th.n{text-align:right;font-variant-numeric:tabular-nums}
-tr.first td{background:#fdecea}tr.first td.n{font-weight:700;font-size:1.15rem}
-.Error{color:#b3261e;font-weight:600}.Warning{color:#8a5a00}
-svg{max-width:100%;height:auto;font:12px system-ui,sans-serif}
-footer{margin-top:3rem;color:#5b6675;font-size:.85rem}
+tr.first td{background:var(--raised)}tr.first td.n{font-weight:700;font-size:1.15rem}
+.Error{color:var(--ill);font-weight:600}.Warning{color:var(--warn)}
+.plot tbody th{overflow-wrap:anywhere;width:26%}.plot td.n{white-space:nowrap}.log{min-width:14rem}
+.bar{display:block;width:100%;height:1.1rem}
+.plain{fill:var(--plain)}.verified{fill:var(--well)}.unverified{fill:var(--line)}
+.mark.Error{fill:var(--ill)}.mark.Warning{fill:var(--warn)}
+footer{margin-top:3rem;color:var(--quiet);font-size:.85rem}
 """
 
 
@@ -34,7 +43,7 @@ def render_page(report: Report) -> str:
         [
             '<!doctype html><html lang="en"><head><meta charset="utf-8">',
             '<meta name="viewport" content="width=device-width,initial-scale=1">',
-            f"<title>{escape(title)}</title><style>{_STYLE}</style></head><body>",
+            f"<title>{escape(title)}</title><style>{_STYLE}</style></head><body><main>",
             f"<h1>{escape(title)}</h1>",
             f'<p class="verdict {report.outcome}"><strong>{report.outcome}</strong> at level {report.request.level}.',
             f"{escape(report.message)}</p>",
@@ -46,7 +55,7 @@ def render_page(report: Report) -> str:
             bars([(f"{region['id']} ({region['topic']})", region["bytes"]) for region in report.regions], "bytes"),
             _regions(report),
             f"<footer>Attempt {whom.attempt}, request {escape(report.request.digest)}.",
-            "Offsets: from is inclusive, to is exclusive.</footer></body></html>",
+            "Offsets: from is inclusive, to is exclusive.</footer></main></body></html>",
         ]
     )
 

@@ -1,4 +1,7 @@
-"""Two plots as inline SVG: small enough that a library would weigh more than they do."""
+"""Two plots as tables whose bars are inline SVG: names break over lines, however long they are, and are never cut.
+
+They look as those of the page of `seawall ui`; the style sheet of the page has their colours, in light and in dark.
+"""
 
 from __future__ import annotations
 
@@ -6,12 +9,9 @@ from collections.abc import Mapping, Sequence
 from html import escape
 from typing import Any
 
-from sparkjob.integrity.findings import Finding, Severity
+from sparkjob.integrity.findings import Finding
 
-_WIDTH, _LABEL, _ROW, _BAR = 960, 260, 26, 14
 _MOST_ROWS = 200
-_COLORS = {Severity.ERROR: "#b3261e", Severity.WARNING: "#d08700"}
-_GOOD, _BAD, _PLAIN = "#1a7f4b", "#d9897f", "#33628f"
 
 
 def coverage(topics: Sequence[Mapping[str, Any]], findings: Sequence[Finding]) -> str:
@@ -20,51 +20,47 @@ def coverage(topics: Sequence[Mapping[str, Any]], findings: Sequence[Finding]) -
     for finding in reversed(findings):  # the worst are drawn last, on top
         marks.setdefault(finding.topic, []).append(finding)
     rows = []
-    for index, topic in enumerate(topics[:_MOST_ROWS]):
-        top, start, end = index * _ROW, topic["from"], topic["to"]
-        color = _GOOD if topic["verified"] else _BAD
-        rows.append(_row(top, topic["name"], _WIDTH - _LABEL - 200, color, f"{start:,} … {end:,}"))
-        for finding in marks.get(topic["name"], ()):
-            if finding.offset is not None:
-                share = (finding.offset - start) / max(end - start, 1)
-                rows.append(_mark(top, min(max(share, 0.0), 1.0), finding))
-    return _drawing(rows, len(topics))
+    for topic in topics[:_MOST_ROWS]:
+        start, end = topic["from"], topic["to"]
+        drawn = [_mark(finding, start, end) for finding in marks.get(topic["name"], ()) if finding.offset is not None]
+        kind = "verified" if topic["verified"] else "unverified"
+        text = f"{kind}, {start:,} … {end:,}, {len(drawn)} findings with an offset"
+        rows.append(_row(topic["name"], f"{start:,} … {end:,}", _bar(100, kind, text, "".join(drawn))))
+    return _table(rows, len(topics), ("Topic", "verified, and where something was found", "Offsets"))
 
 
 def bars(values: Sequence[tuple[str, int]], unit: str) -> str:
     """One bar for each value, the greatest first."""
     ordered = sorted(values, key=lambda pair: (-pair[1], pair[0]))
     most = max((value for _, value in ordered), default=0) or 1
-    wide = _WIDTH - _LABEL - 200
     rows = [
-        _row(index * _ROW, name, wide * value / most, _PLAIN, f"{value:,} {unit}")
-        for index, (name, value) in enumerate(ordered[:_MOST_ROWS])
+        _row(name, f"{value:,} {unit}", _bar(max(100 * value / most, 0.2), "plain", f"{value:,} {unit}"))
+        for name, value in ordered[:_MOST_ROWS]
     ]
-    return _drawing(rows, len(ordered))
+    return _table(rows, len(ordered), ("Region", "beside the one that would replay the most", unit.capitalize()))
 
 
-def _row(top: int, name: str, width: float, color: str, said: str) -> str:
-    middle = top + _ROW // 2
+def _row(name: str, said: str, bar: str) -> str:
+    return f'<tr><th scope="row">{escape(name)}</th><td class="log">{bar}</td><td class="n">{escape(said)}</td></tr>'
+
+
+def _bar(width: float, kind: str, text: str, marks: str = "") -> str:
+    """In percent of what there is room for."""
     return (
-        f'<text x="{_LABEL - 8}" y="{middle + 4}" text-anchor="end">{escape(name)}</text>'
-        f'<rect x="{_LABEL}" y="{middle - _BAR // 2}" width="{max(width, 1):.1f}" height="{_BAR}" fill="{color}"/>'
-        f'<text x="{_LABEL + width + 8:.1f}" y="{middle + 4}">{escape(said)}</text>'
+        f'<svg class="bar" viewBox="0 0 100 10" preserveAspectRatio="none" role="img" aria-label="{escape(text)}">'
+        f'<rect class="{kind}" y="2" width="{width:.2f}" height="6"/>{marks}</svg>'
     )
 
 
-def _mark(top: int, share: float, finding: Finding) -> str:
-    x = _LABEL + share * (_WIDTH - _LABEL - 200)
-    middle = top + _ROW // 2
+def _mark(finding: Finding, start: int, end: int) -> str:
+    share = min(max(((finding.offset or 0) - start) / max(end - start, 1), 0.0), 1.0)
+    text = escape(f"{finding.kind} at {finding.offset}: {finding.message}")
     return (
-        f"<g><title>{escape(f'{finding.kind} at {finding.offset}: {finding.message}')}</title>"
-        f'<path d="M{x:.1f} {middle - 11} L{x + 5:.1f} {middle} L{x:.1f} {middle + 11} L{x - 5:.1f} {middle} Z" '
-        f'fill="{_COLORS[finding.severity]}" stroke="#fff"/></g>'
+        f'<rect class="mark {finding.severity}" x="{99 * share:.2f}" width="1" height="10"><title>{text}</title></rect>'
     )
 
 
-def _drawing(rows: Sequence[str], count: int) -> str:
-    height = max(min(count, _MOST_ROWS), 1) * _ROW
-    drawing = (
-        f'<svg role="img" viewBox="0 0 {_WIDTH} {height}" width="{_WIDTH}" height="{height}">{"".join(rows)}</svg>'
-    )
+def _table(rows: Sequence[str], count: int, heads: Sequence[str]) -> str:
+    head = "".join(f'<th scope="col">{escape(each)}</th>' for each in heads)
+    drawing = f'<table class="plot"><thead><tr>{head}</tr></thead><tbody>{"".join(rows)}</tbody></table>'
     return drawing if count <= _MOST_ROWS else f"{drawing}<p>{count - _MOST_ROWS:,} more are not drawn.</p>"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Mapping
 from typing import Any
 
@@ -12,6 +13,7 @@ from pyspark.sql import SparkSession
 from sparkjob.errors import Refused
 
 _CONNECTOR = "org.apache.spark.sql.kafka010.KafkaSourceProvider"
+_TRACEBACK = "Traceback (most recent call last):"
 ARROW = {
     "spark.sql.execution.arrow.maxRecordsPerBatch": "2000",
     "spark.sql.execution.arrow.maxBytesPerBatch": str(16 << 20),
@@ -64,11 +66,25 @@ def check_connector(spark: SparkSession) -> None:
 
 
 def sentence_of(error: BaseException) -> str:
-    """What an error of Spark or Java says, without its stack: the deepest cause's first line."""
+    """What an error of Spark or Java says, without its stack: the deepest cause's first line.
+
+    Of a task in Python that is what was raised in it.
+    """
     java = getattr(error, "java_exception", None)
     if java is None:
-        return str(error).strip().split("\n", 1)[0][:500]
+        return (raised_in(str(error)) or str(error).strip().split("\n", 1)[0])[:500]
     while (cause := java.getCause()) is not None:
         java = cause
-    said = str(java.getMessage() or "").strip().split("\n", 1)[0]
-    return f"{java.getClass().getSimpleName()}: {said}"[:500]
+    text = str(java.getMessage() or "")
+    said = text.strip().split("\n", 1)[0]
+    return (raised_in(text) or f"{java.getClass().getSimpleName()}: {said}")[:500]
+
+
+def raised_in(text: str) -> str | None:
+    """What the last traceback in a text ends with, by its first line, and our own errors by their sentence alone.
+
+    None: it has no traceback.
+    """
+    _, found, rest = text.rpartition(_TRACEBACK)
+    raised = next((line for line in rest.splitlines() if line and not line[0].isspace()), None)
+    return re.sub(r"^sparkjob\.errors\.\w+: ", "", raised) if found and raised is not None else None

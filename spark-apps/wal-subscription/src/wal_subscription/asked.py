@@ -22,6 +22,10 @@ class OfGlobs(Protocol):
         """Of the globs."""
         ...
 
+    def has(self, table: int) -> bool | None:
+        """Whether a table is selected; None: it is not known."""
+        ...
+
 
 class OfRun(Protocol):
     """A request."""
@@ -39,6 +43,11 @@ class OfRun(Protocol):
     @property
     def selection(self) -> OfGlobs:
         """What is selected."""
+        ...
+
+    @property
+    def snapshot_uri(self) -> str | None:
+        """The folder of what topics begin with; None: they begin with the log."""
         ...
 
 
@@ -63,6 +72,11 @@ class SourceTopic(Protocol):
     @property
     def start(self) -> int:
         """Where it begins when there is no progress of this generation."""
+        ...
+
+    @property
+    def names_known_to(self) -> int:
+        """The names of all tables were read when its log had ended here."""
         ...
 
 

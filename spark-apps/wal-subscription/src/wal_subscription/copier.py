@@ -10,18 +10,16 @@ import time
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
-from kafka.errors import KafkaError
-
-from sparkjob.errors import Interrupted, Refused
 from sparkjob.wire.batches import Batch, Producer, batches, nulls
-from sparkjob.wire.connection import Connection, sentence_of_error
-from sparkjob.wire.reader import Range, RangeGone, Reader
+from sparkjob.wire.connection import Connection
+from sparkjob.wire.reader import Range, Reader
 from wal_subscription.joining import joined
 from wal_subscription.log_batches import Damaged, LogBatch
+from wal_subscription.outcome import outcome_of
 from wal_subscription.overlap import UNCOMMITTED, require_same
 from wal_subscription.request import Topic
 from wal_subscription.source import LogSource, connect
-from wal_subscription.stops import MustStop, Stop, TooLarge, Trouble
+from wal_subscription.stops import Stop, TooLarge
 from wal_subscription.target import Elsewhere, LogTarget
 
 MOST_SECONDS = 10.0
@@ -90,19 +88,9 @@ class Copier:
 
     def run(self) -> Copied:
         """Copies, until the planned end or for a while. Never raises what may pass."""
-        trouble = stop = refused = None
-        try:
-            self._copy()
-        except MustStop as must:
-            stop = must.stop
-        except Refused as error:
-            refused = str(error)
-        except (Trouble, Elsewhere, Interrupted, Damaged, RangeGone) as error:
-            trouble = str(error)
-        except (KafkaError, OSError) as error:
-            trouble = sentence_of_error(error)
+        how = outcome_of(self._copy, Elsewhere, Damaged)
         end = self._target.position
-        return Copied(self._job.topic.name, self._start, end, trouble, stop, refused, self._compared)
+        return Copied(self._job.topic.name, self._start, end, how.trouble, how.stop, how.refused, self._compared)
 
     def _copy(self) -> None:
         target, topic = self._target, self._job.topic

@@ -105,6 +105,13 @@ class TopicPlanner(ABC, Generic[TopicT, RanT]):
     def _remember(self, copied: RanT) -> None:
         """What the next plan needs to know of a job after which its topic goes on."""
 
+    def _settled(self, stop: Stop, now: float) -> list[Stop]:
+        """The stop, once it is certain: nothing more is planned of its topic. Until then none."""
+        if not self._doubts.is_certain(stop, now):
+            return []
+        self.stop(stop.topic)
+        return [stop]
+
     def in_trouble(self, name: str) -> bool:
         """Whether a topic's last job came to nothing."""
         return name in self._pauses

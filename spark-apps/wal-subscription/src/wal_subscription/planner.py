@@ -36,9 +36,7 @@ class Planner(TopicPlanner[Topic, Copied]):
             if target is not None:
                 self._ends[name] = target.end
             if stop is not None:
-                if self._doubts.is_certain(stop, now):
-                    stops.append(stop)
-                    self.stop(name)
+                stops += self._settled(stop, now)
                 continue
             self._doubts.end(name)
             assert source is not None  # noqa: S101 - else it would have been a stop

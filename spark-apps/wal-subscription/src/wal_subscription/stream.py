@@ -27,6 +27,7 @@ from wal_subscription.stops import Stop
 from wal_subscription.table import process as table_process
 from wal_subscription.table.micro_batches import TableBatches
 from wal_subscription.table.request import TableRequest
+from wal_subscription.table.snapshot_job import SparkTables
 
 LOG = logging.getLogger(__name__)
 _WAIT_SECONDS = 0.2
@@ -72,7 +73,8 @@ def stream(spark: SparkSession, request: Request | RecordsRequest | TableRequest
             micro = RecordsBatches(request, on_executors(spark, records_process.copy), snapshots=snapshots)
             does = "hands on the rows of"
         case TableRequest():
-            micro, does = TableBatches(request, on_executors(spark, table_process.copy)), "writes the rows of"
+            copy_tables, tables = on_executors(spark, table_process.copy), SparkTables(spark)
+            micro, does = TableBatches(request, copy_tables, snapshots=tables), "writes the rows of"
         case Request():
             micro, does = MicroBatches(request, on_executors(spark, copier.copy)), "mirrors"
     micro.require_sides()

@@ -16,7 +16,7 @@ from refdb.meta.store import Store
 from refdb.meta.values import DatanodeTable, Peer, TableRoute, checkpoint, checkpoint_value, pruned_entry_id
 from refdb.region.files import RegionFiles
 from refdb.region.opener import Assignment, Floors, create_region, open_region
-from refdb.region.region import Region, named
+from refdb.region.region import Region, named, report_of
 from refdb.schema import Schema
 from refdb.wal.log import WalLog
 from walrecord.region import region_number, table_id
@@ -50,6 +50,7 @@ class Datanode:
         self._opening: set[int] = set()
         self._superseded: dict[int, int] = {}
         """Regions that others lead, with the term: closed by the next tick, because heartbeats must not wait."""
+        self._follows: frozenset[int] = frozenset()
         self._lock = threading.Lock()
         self._ticks = 0
 
@@ -115,12 +116,13 @@ class Datanode:
         """What a heartbeat says. A region with a fatal finding has only its term there: others may lead it now."""
         held = list(self._regions.values())
         regions = [region for region in held if region.fatal is None]
+        followed = [self._followed(region) for region in self._follows - {region.region_id for region in held}]
         stat = {
             "timestamp_millis": int(time.time() * 1000),
             "id": self.options.peer.id,
             "addr": self.options.peer.addr,
-            "region_num": len(regions),
-            "region_stats": [region.report() for region in regions],
+            "region_num": len(regions) + len(followed),
+            "region_stats": [*(region.report() for region in regions), *(one for one in followed if one)],
             "topic_stats": self._log.topic_stats(),
             "node_epoch": self.epoch,
         }
@@ -135,6 +137,7 @@ class Datanode:
                 region.extend_lease(sent + float(answer["lease_seconds"]))
         for region_id, term in answer["revoked"]:
             self._superseded[region_id] = term
+        self._follows = frozenset(answer["follows"])
 
     def tick(self) -> None:
         """Once a heartbeat: closes what others lead, flushes what is too large, samples what is idle."""
@@ -151,6 +154,11 @@ class Datanode:
                     self._idle(region)
             except DatabaseError as error:
                 LOG.warning("Region %s: %s", region, error)
+
+    def _followed(self, region_id: int) -> dict[str, Any] | None:
+        """What a heartbeat says of a read replica: it reads its leader's manifest and no log, as GreptimeDB's do."""
+        manifest = self._files(region_id).latest()
+        return None if manifest is None else report_of(region_id, manifest, "Follower")
 
     def _idle(self, region: Region) -> None:
         """Samples how far the region needs no replay, and now and then makes it a durable checkpoint.

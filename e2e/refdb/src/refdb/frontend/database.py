@@ -102,6 +102,9 @@ class Database:
                 self._on_regions(self._table_of(region_id), "flush", {region_id: {}})
             case "flush_table", (str(name),):
                 self._on_regions(name, "flush", _everywhere(self._catalog.table(name)))
+            case "add_region_follower" | "remove_region_follower" as name, (int(region_id), int(datanode)):
+                follow = {"region_id": region_id, "datanode": datanode, "follows": name.startswith("add")}
+                self._client.post(self._metasrv, "/internal/follow", **follow)
             case "migrate_region", (int(region_id), int(source), int(target), *timeout):
                 seconds = float(timeout[0] or 0) if timeout else MIGRATION_TIMEOUT
                 move = {"region_id": region_id, "source": source, "target": target}

@@ -30,6 +30,7 @@ class RegionRoute:
     leader: Peer
     downgrading: bool = False
     term: int = 0
+    followers: tuple[Peer, ...] = ()
 
     def led_by(self, datanode: int) -> bool:
         """Whether a datanode may write to it."""
@@ -39,14 +40,16 @@ class RegionRoute:
     def from_json(cls, data: Any) -> Self:
         """Reads a member of `region_routes`."""
         region, downgrading = data["region"], data.get("leader_state") == "Downgrading"
-        return cls(region["id"], Peer(**data["leader_peer"]), downgrading, int(region["attrs"].get("term", 0)))
+        followers, term = tuple(Peer(**peer) for peer in data["follower_peers"]), int(region["attrs"].get("term", 0))
+        return cls(region["id"], Peer(**data["leader_peer"]), downgrading, term, followers)
 
     def to_json(self) -> dict[str, Any]:
         """Plain JSON."""
         attributes = {"term": str(self.term)} if self.term else {}
         region = {"id": self.region_id, "name": "", "attrs": attributes, "partition_expr": ""}
         state = {"leader_state": "Downgrading"} if self.downgrading else {}
-        return {"region": region, "leader_peer": asdict(self.leader), "follower_peers": [], **state}
+        followers = [asdict(peer) for peer in self.followers]
+        return {"region": region, "leader_peer": asdict(self.leader), "follower_peers": followers, **state}
 
 
 @dataclass(frozen=True, slots=True)

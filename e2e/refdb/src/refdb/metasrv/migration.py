@@ -45,6 +45,18 @@ class Migrations:
                 raise Unavailable(f"datanode {target} does not live")
             self._finish(self._begin(region_id), peer)
 
+    def follow(self, region_id: int, datanode: int, *, follows: bool) -> None:
+        """A datanode becomes a read replica of a region, or is none any more."""
+        with self._lock:
+            held, route = self._route(region_id)
+            peers = {peer.id: peer for peer in self._state.living()}
+            if follows and (datanode not in peers or datanode == route.leader.id):
+                raise invalid(f"datanode {datanode} cannot follow region {region_id}: it leads it, or does not live")
+            kept = tuple(peer for peer in route.followers if peer.id != datanode)
+            route = replace(route, followers=(*kept, peers[datanode]) if follows else kept)
+            self._write([held], _with_region(held, route))
+            self._state.follow(route)
+
     def refresh(self) -> list[RegionRoute]:
         """Makes the memory agree with etcd, after a transaction whose answer was lost; returns all routes."""
         with self._lock:
@@ -86,6 +98,7 @@ class Migrations:
         self._open(route, target, topic)
         self._switch(route, target, topic)
         self._state.lead(route.region_id, route.term, target.id)
+        self._state.follow(replace(route, followers=tuple(peer for peer in route.followers if peer.id != target.id)))
         LOG.info("Region %d moved from datanode %d to %d", route.region_id, route.leader.id, target.id)
 
     def _stop_old(self, route: RegionRoute) -> None:
@@ -115,7 +128,9 @@ class Migrations:
         held, current = self._route(route.region_id)
         if current != route:
             raise Unavailable("the route has changed meanwhile")
-        read, writes = [held], _with_region(held, replace(route, leader=target, downgrading=False))
+        followers = tuple(peer for peer in route.followers if peer.id != target.id)
+        moved = replace(route, leader=target, downgrading=False, followers=followers)
+        read, writes = [held], _with_region(held, moved)
         table, number = table_id(route.region_id), region_number(route.region_id)
         for datanode, topics in {route.leader.id: {}, target.id: {number: topic}}.items():
             found = self._etcd.get(keys.datanode_table(datanode, table))

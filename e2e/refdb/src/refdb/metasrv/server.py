@@ -78,5 +78,6 @@ def metasrv_application(
             "POST /internal/nodes": processes,
             "POST /internal/tables": lambda **table: tables.create(Table.from_json(table)),
             "POST /internal/migrate": migrations.migrate,
+            "POST /internal/follow": migrations.follow,
         }
     )

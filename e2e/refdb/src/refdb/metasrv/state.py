@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from refdb.errors import Unavailable
-from refdb.meta.values import Peer, TableRoute
+from refdb.meta.values import Peer, RegionRoute, TableRoute
 
 LOG = logging.getLogger("refdb.metasrv")
 KEPT_REPORTS = 3
@@ -52,10 +52,12 @@ class ClusterState:
         self._lock = threading.Lock()
         self._nodes: dict[int, Node] = {}
         self._leaders: dict[int, Leadership] = {}
+        self._followers: dict[int, frozenset[int]] = {}
 
     def load(self, route: TableRoute) -> None:
         """Takes in what etcd says. A leader that has not reported yet is silent from now on, not for ever."""
         for region in route.regions:
+            self.follow(region)
             with self._lock:
                 self._nodes.setdefault(region.leader.id, Node(region.leader))
             if region.downgrading:
@@ -67,6 +69,11 @@ class ClusterState:
         """From now on this datanode gets leases for the region, if it opened it for this term."""
         with self._lock:
             self._leaders[region_id] = Leadership(term, datanode, self._clock())
+
+    def follow(self, route: RegionRoute) -> None:
+        """From now on these datanodes follow the region, and no others."""
+        with self._lock:
+            self._followers[route.region_id] = frozenset(peer.id for peer in route.followers)
 
     def withdraw(self, region_id: int, term: int) -> None:
         """From now on nobody gets leases for the region, and who opened it for an earlier term is to close it."""
@@ -82,7 +89,7 @@ class ClusterState:
 
     def heartbeat(self, body: Any) -> dict[str, Any]:
         """Keeps a report; answers which of its regions may be led on, and which have a leader of a later term."""
-        answer: dict[str, Any] = {"granted": [], "revoked": [], "lease_seconds": self.lease}
+        answer: dict[str, Any] = {"granted": [], "revoked": [], "follows": [], "lease_seconds": self.lease}
         report = body["stat"]
         peer = Peer(int(report["id"]), str(report["addr"]))
         with self._lock:
@@ -94,6 +101,7 @@ class ClusterState:
             node.peer, node.epoch, node.silence, node.dead = peer, report["node_epoch"], 0.0, False
             node.version = str(body["version"])
             node.reports.append(report)
+            answer["follows"] = [region for region, nodes in self._followers.items() if peer.id in nodes]
             for region_id, term in body["terms"]:
                 leader = self._leaders.get(region_id, Leadership(term, None, 0.0))
                 if (leader.term, leader.datanode) == (term, peer.id):

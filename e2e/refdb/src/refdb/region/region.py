@@ -40,6 +40,25 @@ def named(region_id: int) -> str:
     return f"{region_id}({table_id(region_id)}, {region_number(region_id)})"
 
 
+def report_of(region_id: int, manifest: Manifest, role: str) -> dict[str, Any]:
+    """What is durable of a region in GreptimeDB's shape; members that would always be 0 are left out."""
+    mito = {
+        "manifest_version": manifest.version,
+        "flushed_entry_id": manifest.flushed_entry_id,
+        "file_removed_cnt": 0,
+    }
+    return {
+        "id": region_id,
+        "engine": "mito",
+        "role": role,
+        "memtable_size": 0,
+        "sst_num": len(manifest.files),
+        "region_manifest": {"Mito": mito},
+        "data_topic_latest_entry_id": 0,
+        "metadata_topic_latest_entry_id": 0,
+    }
+
+
 class Region:
     """An open region. All methods may be called from any thread."""
 
@@ -144,23 +163,14 @@ class Region:
             self._closed = True
 
     def report(self) -> dict[str, Any]:
-        """What a heartbeat says of it, in GreptimeDB's shape; members that would always be 0 are left out."""
-        manifest = self.manifest
-        mito = {
-            "manifest_version": manifest.version,
-            "flushed_entry_id": manifest.flushed_entry_id,
-            "file_removed_cnt": 0,
-        }
-        return {
-            "id": self.region_id,
-            "engine": "mito",
-            "role": "Leader" if self._clock() < self._lease_until else "Follower",
+        """What a heartbeat says of it."""
+        memory = {
             "memtable_size": self.memtable_bytes,
-            "sst_num": len(manifest.files),
-            "region_manifest": {"Mito": mito},
             "data_topic_latest_entry_id": self.idle_entry_id,
             "metadata_topic_latest_entry_id": self.idle_entry_id,
         }
+        role = "Leader" if self._clock() < self._lease_until else "Follower"
+        return {**report_of(self.region_id, self.manifest, role), **memory}
 
     def _wait_for_lease(self) -> None:
         deadline = self._clock() + LEASE_WAIT

@@ -158,7 +158,7 @@ def _insert(node: exp.Insert) -> Insert:
 def _admin(node: Admin) -> AdminCall:
     call = node.this
     if not isinstance(call, exp.Anonymous):
-        raise invalid("ADMIN needs a function of refdb: flush_region, flush_table or migrate_region")
+        raise invalid("ADMIN needs a function of refdb: flush_region, flush_table, migrate_region or …_region_follower")
     return AdminCall(str(call.this).lower(), tuple(constant(argument) for argument in call.expressions))
 
 

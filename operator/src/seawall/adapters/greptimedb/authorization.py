@@ -6,12 +6,11 @@ What GreptimeDB asks for, and where: docs/adr/0041-data-plane-tls-and-users.md.
 from __future__ import annotations
 
 import json
-from base64 import b64encode
 from collections.abc import Mapping
 from enum import IntEnum
 from http import HTTPStatus
 
-from seawall.adapters.greptimedb.http import Answer, Part, url_of
+from seawall.adapters.http import Answer, Part, basic_header, url_of
 from seawall.domain.dataplane.connection import NotReached, PartRefused, User
 
 DECLARED = "dataPlane.greptimedb.auth"
@@ -33,12 +32,7 @@ def basic(user: User | None) -> Mapping[str, str]:
     Raises:
         PartRefused: the name has a colon, at which it would end.
     """
-    if user is None:
-        return {}
-    if ":" in user.name:
-        message = f"a user name for the frontend cannot have a colon: correct the Secret of {DECLARED}"
-        raise PartRefused(NotReached.AUTHENTICATION_FAILED, message)
-    return {"Authorization": f"Basic {b64encode(f'{user.name}:{user.password}'.encode()).decode()}"}
+    return basic_header(user, "the frontend", DECLARED)
 
 
 def require_entry(answer: Answer, part: Part, url: str) -> None:

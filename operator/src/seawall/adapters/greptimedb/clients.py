@@ -12,8 +12,6 @@ from seawall.adapters.greptimedb.etcd import Etcd
 from seawall.adapters.greptimedb.interfaces import GreptimeDB, GreptimeMaintenance
 from seawall.adapters.greptimedb.keys import KeyStore
 from seawall.adapters.greptimedb.metadata import GreptimeMetadata
-from seawall.adapters.greptimedb.mysql import MySQL
-from seawall.adapters.greptimedb.postgresql import PostgreSQL
 from seawall.api.meta import Key
 from seawall.domain.dataplane.connection import (
     ClientTLS,
@@ -70,6 +68,8 @@ class GreptimeDataPlanes:
 def key_store(connection: StoreConnection) -> KeyStore:
     """The store that a connection leads to; nothing is connected yet.
 
+    The libraries of SQL are imported when the first such store is met: most operators have none.
+
     Raises:
         PartRefused: a certificate or key makes no sense.
     """
@@ -77,8 +77,12 @@ def key_store(connection: StoreConnection) -> KeyStore:
         case EtcdConnection():
             return Etcd(connection)
         case PostgresConnection():
+            from seawall.adapters.greptimedb.postgresql import PostgreSQL  # noqa: PLC0415 - as above
+
             return PostgreSQL(connection)
         case MySQLConnection():
+            from seawall.adapters.greptimedb.mysql import MySQL  # noqa: PLC0415 - as above
+
             return MySQL(connection)
 
 

@@ -12,8 +12,8 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 
-from seawall.adapters.greptimedb.http import Http, Part
 from seawall.adapters.greptimedb.settings import read_datanode_settings
+from seawall.adapters.http import Http, Part
 from seawall.adapters.times import DATANODE_ANSWER_SECONDS, DATANODE_SILENT_SECONDS
 from seawall.domain.dataplane.connection import NotReached, PartRefused, PartUnavailable
 from seawall.domain.dataplane.reports import DatanodeReport

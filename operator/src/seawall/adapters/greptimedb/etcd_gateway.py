@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from enum import IntEnum
 from typing import Any
 
-from seawall.adapters.greptimedb.http import Answer, Http, Part, context_for, url_of
+from seawall.adapters.http import Answer, Http, Part, context_for, url_of
 from seawall.domain.dataplane.connection import EtcdConnection, NotReached, PartRefused, PartUnavailable
 
 ETCD = Part("etcd", "metadataStore.etcd.endpoints", NotReached.METADATA_STORE_UNREACHABLE, "metadataStore.etcd.tls")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from typing import Any, TypeVar
 from urllib.parse import urlencode
 
@@ -12,8 +13,8 @@ from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 from seawall.adapters.greptimedb.authorization import basic, require_entry, require_entry_as
 from seawall.adapters.greptimedb.datanode_settings import DatanodeConfigs
 from seawall.adapters.greptimedb.heartbeats import read_heartbeats
-from seawall.adapters.greptimedb.http import Answer, Http, Part, context_for
 from seawall.adapters.greptimedb.settings import read_settings
+from seawall.adapters.http import MAX_BYTES, Answer, Http, Part, context_for
 from seawall.adapters.times import FLUSH_SECONDS, HTTP_ANSWER_SECONDS
 from seawall.domain.dataplane.connection import SYSTEM_TRUST, ClientTLS, NotReached, PartRefused, PartUnavailable, User
 from seawall.domain.dataplane.flush import FlushFailure
@@ -159,7 +160,10 @@ class GreptimeDB:
 
     def reports(self) -> Sequence[DatanodeReport]:
         """The newest report of every datanode: the metasrv keeps the last few of each, the newest last."""
-        return newest_reports(_read(METASRV, self._admin.get("/admin/heartbeat"), read_heartbeats))
+        answer = self._admin.get("/admin/heartbeat")
+        used = len(answer.body) / MAX_BYTES
+        found = _read(METASRV, answer, read_heartbeats)
+        return newest_reports(replace(report, answer_used=used) for report in found)
 
     def nodes(self) -> Sequence[Node]:
         """Asks by SQL."""

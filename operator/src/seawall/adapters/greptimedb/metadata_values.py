@@ -95,6 +95,7 @@ def read_table_route(value: str, mod_revision: int) -> Iterator[tuple[int, Route
             region_id(leader["id"]) if leader else None,
             _STATES.get(state, LeaderState.UNKNOWN),
             mod_revision,
+            tuple(sorted({region_id(peer["id"]) for peer in region.get("follower_peers") or ()})),
         )
         yield region_id(region["region"]["id"]), route
 

@@ -12,10 +12,10 @@ from typing import Any
 from pymysql import Connection, MySQLError
 from pymysql.cursors import DictCursor
 
-from seawall.adapters.greptimedb.http import client_context
 from seawall.adapters.greptimedb.mysql_errors import HELD, MYSQL, MysqlSentences, ReadOnly, Unfit
 from seawall.adapters.greptimedb.sql_errors import Standby
 from seawall.adapters.greptimedb.sql_session import Address, Hosts, SQLSession
+from seawall.adapters.http import client_context
 from seawall.adapters.times import HTTP_ANSWER_SECONDS, SQL_LOCK_SECONDS, SQL_WRITE_SECONDS
 from seawall.domain.dataplane.connection import MySQLConnection
 

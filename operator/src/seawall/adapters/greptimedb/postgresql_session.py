@@ -11,10 +11,10 @@ from typing import Any
 from pg8000.exceptions import InterfaceError
 from pg8000.native import Connection
 
-from seawall.adapters.greptimedb.http import client_context
 from seawall.adapters.greptimedb.postgresql_errors import POSTGRESQL, PostgresSentences
 from seawall.adapters.greptimedb.sql_errors import Standby
 from seawall.adapters.greptimedb.sql_session import Address, Hosts, SQLSession
+from seawall.adapters.http import client_context
 from seawall.adapters.times import HTTP_ANSWER_SECONDS, SQL_LOCK_SECONDS, SQL_WRITE_SECONDS
 from seawall.domain.dataplane.connection import PostgresConnection
 

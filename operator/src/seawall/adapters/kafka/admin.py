@@ -35,6 +35,7 @@ from seawall.adapters.kafka.topic_answers import (
     records_of_change,
     records_of_topic,
 )
+from seawall.adapters.kafka.users import ConfluentKafkaUsers
 from seawall.adapters.kafka.values import alteration_of, overrides_of
 from seawall.domain.errors import OutsideUnavailable, Refused
 from seawall.domain.kafka import ConfigChange, Configs, KafkaConnection, KafkaView, NewTopic, NoKafka
@@ -99,6 +100,7 @@ class ConfluentKafkaAdmin:
     Attributes:
         logs: the port `KafkaLogs` of the same cluster.
         reassigner: the port `PartitionReassigner` of the same cluster.
+        users: the port `KafkaUsers` of the same cluster.
     """
 
     def __init__(
@@ -112,6 +114,7 @@ class ConfluentKafkaAdmin:
         self._request_timeout = request_timeout
         self.logs = ConfluentKafkaLogs(self._client, request_timeout=request_timeout)
         self.reassigner = RawReassigner(connection, request_timeout=request_timeout)
+        self.users = ConfluentKafkaUsers(self._client, request_timeout=request_timeout)
         self._deletion = RawTopicDeletion(connection, request_timeout=request_timeout)
 
     def close(self) -> None:

@@ -11,6 +11,7 @@ from confluent_kafka import KafkaException
 from confluent_kafka.admin import AdminClient
 
 from seawall.adapters.kafka.connection import Trouble, explain, open_client
+from seawall.adapters.kafka.shared_answers import SharedAnswers
 from seawall.adapters.kafka.values import view_of
 from seawall.adapters.times import HEARSAY_SECONDS
 from seawall.domain.kafka import KafkaConnection, KafkaView, NoKafka
@@ -35,6 +36,7 @@ class SharedClient:
     def __init__(self, connection: KafkaConnection, timeout: float) -> None:
         self.connection = connection
         self._timeout = timeout
+        self._views = SharedAnswers(self._ask_unless_silent)
         self._lock = threading.Lock()
         self._open: _Open | None = None
         self._failure: NoKafka | None = None
@@ -55,12 +57,15 @@ class SharedClient:
     def view(self) -> KafkaView | NoKafka:
         """Asks for the cluster's metadata.
 
+        They name all topics of a Kafka, whoever asks: of n objects on it that is n times n work. So one thread asks at
+        a time, and all who asked before it did share the answer.
+
         A Kafka that did not answer before is asked by one thread at a time: silence lasts until the deadline, and many
         objects on one silent Kafka must not occupy all workers. The other threads get the newest answer there is.
         """
         before = self._failure
         if before is None:
-            return self._ask()
+            return self._views.get()
         if not self._retrying.acquire(timeout=HEARSAY_SECONDS):
             return self._failure or self._ask()
         try:
@@ -68,6 +73,10 @@ class SharedClient:
             return now if now is not None and now is not before else self._ask()
         finally:
             self._retrying.release()
+
+    def _ask_unless_silent(self) -> KafkaView | NoKafka:
+        """What failed while others waited for their turn is what they hear: each would wait for the deadline anew."""
+        return self._failure or self._ask()
 
     def _get(self) -> _Open | NoKafka:
         with self._lock:

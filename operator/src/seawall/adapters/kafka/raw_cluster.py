@@ -2,24 +2,33 @@
 
 from __future__ import annotations
 
+import uuid
 from collections import defaultdict
 from collections.abc import Collection
 from typing import Any
 
 from confluent_kafka import KafkaError
-from kafka.protocol.admin import DescribeClusterRequest, DescribeLogDirsRequest, DescribeQuorumRequest
+from kafka.protocol.admin import (
+    DescribeClusterRequest,
+    DescribeLogDirsRequest,
+    DescribeQuorumRequest,
+    DescribeTopicPartitionsRequest,
+)
 from kafka.protocol.metadata import ApiVersionsRequest
 
 from seawall.adapters.kafka.errors import raise_error
 from seawall.adapters.kafka.raw import RawKafka, Silence, answered
 from seawall.adapters.kafka.topic_answers import failure_of, unanswered
 from seawall.domain.errors import OutsideUnavailable
+from seawall.domain.kafka import id_text
 from seawall.domain.kafka_log import TopicFailure
 from seawall.domain.partitions import Broker, BrokerState, Partition, PartitionId, Quorum, QuorumReplica, Sizes
 
 METADATA_LOG = "__cluster_metadata"
 BROKERS = 1
 """The endpoints that DescribeCluster is asked for: brokers and no controllers."""
+PARTITIONS = 2000
+"""What Kafka tells of at once at the most (max.request.partition.size.limit)."""
 WITH_FEATURES = 3
 """The version of ApiVersions from which on it tells of features."""
 
@@ -143,4 +152,38 @@ def _by_id(replicas: Collection[Any]) -> list[Any]:
 def _quorum_replica(replica: Any, leader: Any) -> QuorumReplica:
     heard = replica.last_caught_up_timestamp >= 0
     behind = max(0, leader.last_caught_up_timestamp - replica.last_caught_up_timestamp) if heard else None
-    return QuorumReplica(replica.replica_id, max(0, leader.log_end_offset - max(0, replica.log_end_offset)), behind)
+    lag = max(0, leader.log_end_offset - max(0, replica.log_end_offset))
+    return QuorumReplica(replica.replica_id, lag, behind, _directory_id(replica.replica_directory_id))
+
+
+def _directory_id(found: uuid.UUID | None) -> str | None:
+    """As Kafka writes it; zero is none."""
+    if found is None or not found.int:
+        return None
+    return id_text(found.bytes)
+
+
+def eligible_leaders(kafka: RawKafka) -> dict[PartitionId, frozenset[int]]:
+    """Of all partitions that may be described the eligible leader replicas: they were in sync when they left the ISR.
+
+    The ISR is not among them. Kafka tells it from 4.0 on, in pages.
+    """
+    found: dict[PartitionId, frozenset[int]] = {}
+    names = sorted(topic.name for topic in answered(kafka.describe_topics(None)).topics)
+    asked = [DescribeTopicPartitionsRequest.TopicRequest(name=name) for name in names]
+    cursor: Any = None
+    while asked:
+        request = DescribeTopicPartitionsRequest(topics=asked, response_partition_limit=PARTITIONS, cursor=cursor)
+        reported = answered(kafka.ask_any(request))
+        for topic in reported.topics:
+            for partition in topic.partitions:
+                eligible = frozenset(partition.eligible_leader_replicas or ())
+                found[PartitionId(topic.name, partition.partition_index)] = eligible
+        if reported.next_cursor is None:
+            break
+        following = reported.next_cursor
+        asked = [topic for topic in asked if topic.name >= following.topic_name]
+        cursor = DescribeTopicPartitionsRequest.Cursor(
+            topic_name=following.topic_name, partition_index=following.partition_index
+        )
+    return found

@@ -10,6 +10,8 @@ from typing import Any, TypeVar
 
 from seawall.adapters.kafka import raw_cluster, raw_reassignments
 from seawall.adapters.kafka.raw import RawKafka, Silence, connect
+from seawall.adapters.kafka.raw_unregister import unregister
+from seawall.adapters.kafka.shared_answers import SharedAnswers
 from seawall.adapters.kafka.topic_answers import DESCRIBE_LOGS, WRITE_RECORDS, batches, refused_names
 from seawall.domain.errors import OutsideUnavailable
 from seawall.domain.kafka import KafkaConnection
@@ -35,6 +37,8 @@ THROTTLED_TOPICS = WRITE_RECORDS // 2
 class RawReassigner:
     """The partitions of one Kafka cluster; any number of threads may use it at once.
 
+    What is the same for all who ask is asked for once for those who do so at the same time.
+
     Args:
         connection: the cluster.
         request_timeout: seconds that one call of the port may take.
@@ -44,10 +48,13 @@ class RawReassigner:
         self._connection = connection
         self._request_timeout = request_timeout
         self._answered_before: str | None = None
+        self._brokers = SharedAnswers(lambda: self._ask(raw_cluster.brokers))
+        self._ongoing = SharedAnswers(self._list_ongoing)
+        self._rates = SharedAnswers(lambda: self._ask(raw_reassignments.rates))
 
     def brokers(self) -> tuple[Broker, ...]:
         """The registered brokers by id."""
-        return self._ask(raw_cluster.brokers)
+        return self._brokers.get()
 
     def partitions(self, topics: Collection[str] | None = None) -> Mapping[str, tuple[Partition, ...] | TopicFailure]:
         """All partitions of each topic, or of all topics that may be described."""
@@ -61,7 +68,7 @@ class RawReassigner:
 
     def ongoing(self) -> Mapping[PartitionId, Reassigning]:
         """Every reassignment of the cluster that is not done."""
-        return self._ask(lambda kafka: raw_reassignments.ongoing(kafka, self._milliseconds))
+        return self._ongoing.get()
 
     def reassign(self, targets: Mapping[PartitionId, tuple[int, ...] | None]) -> Mapping[PartitionId, TopicFailure]:
         """Gives each partition these replicas; None cancels."""
@@ -71,6 +78,8 @@ class RawReassigner:
 
     def throttles(self, topics: Collection[str]) -> Throttles:
         """The rates in force, and what of these topics they apply to."""
+        if not topics:
+            return Throttles(*self._rates.get())
 
         def ask(kafka: RawKafka) -> Throttles:
             throttled: dict[str, ThrottledReplicas] = {}
@@ -106,9 +115,20 @@ class RawReassigner:
         """The controllers."""
         return self._ask(raw_cluster.quorum)
 
+    def eligible_leaders(self) -> Mapping[PartitionId, frozenset[int]]:
+        """The eligible leader replicas of all partitions that may be described."""
+        return self._ask(raw_cluster.eligible_leaders)
+
+    def unregister(self, broker: int) -> None:
+        """Lets Kafka forget a broker."""
+        self._ask(lambda kafka: unregister(kafka, broker))
+
     def features(self) -> Mapping[str, int]:
         """The levels that are finalized."""
         return self._ask(raw_cluster.features)
+
+    def _list_ongoing(self) -> Mapping[PartitionId, Reassigning]:
+        return self._ask(lambda kafka: raw_reassignments.ongoing(kafka, self._milliseconds))
 
     @property
     def _milliseconds(self) -> int:

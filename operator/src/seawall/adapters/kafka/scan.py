@@ -9,9 +9,9 @@ from confluent_kafka import Consumer, KafkaError, KafkaException, Message, Topic
 from seawall.adapters.kafka.connection import reader_config
 from seawall.adapters.kafka.topic_answers import failure_of, unanswered
 from seawall.adapters.times import KAFKA_SCAN_SECONDS
+from seawall.domain.datanodes.scans import describe_unreadable
 from seawall.domain.kafka import KafkaConnection
 from seawall.domain.kafka_log import Scanned, TopicFailure
-from seawall.domain.rollout.scans import describe_unreadable
 
 AT_ONCE = 1_000
 

@@ -23,8 +23,8 @@ WRITE_RECORDS = 5_000
 """Metadata records that one request may cause. The controller refuses a request of more than 10,000 as a whole
 ("Unable to perform excessively large batch operation"): 1,000 WAL topics with their configs are just too many."""
 DELETE_TOPICS = 1_000
-DESCRIBE_TOPICS = 500
-"""Each answer has all configs, some 40, of every topic."""
+DESCRIBE_TOPICS = 100
+"""Each answer has all configs, some 40, of every topic, as objects of half a kB: few at a time take little memory."""
 
 DESCRIBE_LOGS = 2_000
 """Ids and offsets are small, but who waits for 10,000 of them wants the others when one broker hangs."""

@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Collection, Mapping
+from dataclasses import dataclass
 from http import HTTPStatus
 from typing import Any
 
@@ -20,9 +21,12 @@ from urllib3.exceptions import HTTPError
 
 from seawall.adapters.clock import ServerDates
 from seawall.adapters.times import KUBE_REQUEST_SECONDS
+from seawall.api.pages import PERSON_HEADER
 from seawall.domain.errors import Conflict, Forbidden, OutsideUnavailable, Refused
 
 Body = Mapping[str, Any]
+_PODS_BY_TLS = "/pods/https:"
+"""In the path of a request that the API server passes on to a pod by TLS."""
 
 _REFUSALS = (
     HTTPStatus.BAD_REQUEST,
@@ -32,6 +36,21 @@ _REFUSALS = (
 )
 _TOO_LARGE = ("etcdserver: request is too large", "trying to send message larger than max")
 """What etcd, or its client, says of an object that is too large; the API server passes it on with a 500."""
+
+
+@dataclass(frozen=True, slots=True)
+class Fetched:
+    """What a pod answered, by way of the API server, or the API server in its place.
+
+    Attributes:
+        status: of HTTP.
+        content_type: of the body, as it says.
+        body: the page.
+    """
+
+    status: int
+    content_type: str
+    body: bytes
 
 
 class KubeApi:
@@ -44,6 +63,8 @@ class KubeApi:
         dates: where the Date of every answer goes; connections to one API server may share it.
         kubeconfig: the path of another one.
         context: of the kubeconfig; None: the current one.
+        is_anonymous: whether it has no credentials of its own: `create_as` asks as somebody else.
+        shows_token: whether pods that are asked by way of the API server, and by TLS, are shown the token of who asks.
     """
 
     def __init__(
@@ -53,8 +74,11 @@ class KubeApi:
         *,
         kubeconfig: str | None = None,
         context: str | None = None,
+        is_anonymous: bool = False,
+        shows_token: bool = False,
     ) -> None:
         self.dates = ServerDates() if dates is None else dates
+        self._shows_token = shows_token
         configuration = Configuration()
         if os.environ.get("KUBERNETES_SERVICE_HOST") and kubeconfig is None:
             config.load_incluster_config(configuration)  # type: ignore[no-untyped-call]
@@ -63,6 +87,8 @@ class KubeApi:
             config.load_kube_config(  # type: ignore[no-untyped-call]
                 kubeconfig or os.environ.get("KUBECONFIG"), context, client_configuration=configuration
             )
+        if is_anonymous:
+            configuration = _without_credentials(configuration)
         configuration.retries = False
         configuration.connection_pool_maxsize = connections
         self._client = ApiClient(configuration)
@@ -82,6 +108,15 @@ class KubeApi:
         _require_success(status, answer, what)
         return answer.decode(errors="replace")
 
+    def fetch(self, path: str) -> Fetched:
+        """Reads a page of a pod as a browser does: whatever the answer is, it is the page.
+
+        Raises:
+            OutsideUnavailable: there is no answer.
+        """
+        status, answer, content_type = self._exchange("GET", path, accept="*/*")
+        return Fetched(status, content_type, answer)
+
     def list(self, path: str) -> list[dict[str, Any]]:
         """Reads the items of a collection."""
         status, answer = self._request("GET", path)
@@ -91,6 +126,22 @@ class KubeApi:
     def create(self, path: str, body: Body) -> None:
         """Creates an object. Conflict: it exists."""
         _checked(*self._request("POST", path, body), f"creating in {path}")
+
+    def create_as(self, token: str, path: str, body: Body) -> tuple[int, dict[str, Any]]:
+        """Creates an object as whoever has this token; only of a connection that is anonymous.
+
+        Returns:
+            The status, and the answer where it is JSON.
+
+        Raises:
+            OutsideUnavailable: there is no answer.
+        """
+        status, answer, _ = self._exchange("POST", path, body, headers={"Authorization": f"Bearer {token}"})
+        try:
+            found: dict[str, Any] = json.loads(answer)
+        except ValueError:
+            found = {}
+        return status, found
 
     def try_create(self, path: str, body: Body, answers: Collection[HTTPStatus]) -> dict[str, Any]:
         """Creates an object where some refusals are answers: what was made, or the metav1.Status that says why not.
@@ -113,6 +164,10 @@ class KubeApi:
     def merge(self, path: str, body: Body) -> None:
         """Merges a patch into an object. Conflict: it is not at the resource version in the patch, or gone."""
         self._change("PATCH", path, body, "application/merge-patch+json")
+
+    def merge_by_key(self, path: str, body: Body) -> None:
+        """The same for an object of Kubernetes' own kinds: what lists have under other keys stays."""
+        self._change("PATCH", path, body, "application/strategic-merge-patch+json")
 
     def delete(self, path: str, uid: str, resource_version: str | None = None) -> None:
         """Deletes an object; one that is gone is no error. Conflict: it is another, or not at this version."""
@@ -141,18 +196,48 @@ class KubeApi:
         content_type: str = "application/json",
         accept: str = "application/json",
     ) -> tuple[int, bytes]:
-        headers = {"Accept": accept, "Content-Type": content_type}
+        return self._exchange(method, path, body, content_type, accept)[:2]
+
+    def _exchange(
+        self,
+        method: str,
+        path: str,
+        body: Body | None = None,
+        content_type: str = "application/json",
+        accept: str = "application/json",
+        *,
+        headers: Mapping[str, str] | None = None,
+    ) -> tuple[int, bytes, str]:
+        """Status, body and content type of an answer."""
+        shown = {"Accept": accept, "Content-Type": content_type, **(headers or {}), **self.shown_to_pods(path)}
         request = self._client.param_serialize(
-            method, path, header_params=headers, body=body, auth_settings=["BearerToken"]
+            method, path, header_params=shown, body=body, auth_settings=["BearerToken"]
         )
         begun = self.dates.begin()
         try:
             response = self._client.call_api(*request, _request_timeout=(KUBE_REQUEST_SECONDS, KUBE_REQUEST_SECONDS))
             self.dates.hear(begun, response.headers.get("Date"))
-            return int(response.status), bytes(response.read())  # type: ignore[no-untyped-call]
+            answer = bytes(response.read())  # type: ignore[no-untyped-call]
         except (ApiException, HTTPError, OSError) as error:
             # The client wraps a failed TLS handshake, and nothing else, into an ApiException of status 0.
-            raise OutsideUnavailable(f"{method} {path}: no answer ({type(error).__name__})") from error
+            asked = path.partition("?")[0]  # a query may have the key to the operator's pages
+            raise OutsideUnavailable(f"{method} {asked}: no answer ({type(error).__name__})") from error
+        return int(response.status), answer, response.headers.get("Content-Type", "")
+
+    def shown_to_pods(self, path: str) -> Mapping[str, str]:
+        """The token of who asks, where it goes by TLS to the pod: on the pods' network others may listen."""
+        if not self._shows_token or _PODS_BY_TLS not in path:
+            return {}
+        found = self._client.configuration.auth_settings().get("BearerToken")
+        return {} if found is None else {PERSON_HEADER: found["value"]}
+
+
+def _without_credentials(known: Configuration) -> Configuration:
+    """The same API server, and nothing that says who asks: a client certificate would win over a token."""
+    configuration = Configuration()
+    for name in ("host", "verify_ssl", "ssl_ca_cert", "tls_server_name", "proxy", "no_proxy"):
+        setattr(configuration, name, getattr(known, name))
+    return configuration
 
 
 def _checked(status: int, answer: bytes, what: str) -> dict[str, Any]:

@@ -11,7 +11,8 @@ from typing import Any
 
 from seawall.adapters.kube.api import KubeApi
 from seawall.api.meta import Key
-from seawall.domain.dataplane.greptimedb_cluster import Absence, DatanodeSet, GreptimeDBCluster, Storage
+from seawall.domain.dataplane.declared import DatanodeSet
+from seawall.domain.dataplane.greptimedb_cluster import Absence, GreptimeDBCluster, Storage
 
 _GROUP = "/apis/greptime.io"
 _VERSION = f"{_GROUP}/v1alpha1"

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
-from typing import Annotated, Any, ClassVar
+from typing import Annotated, Any, ClassVar, Self
 
 from pydantic import Field, StrictBool, ValidationError
 
@@ -13,56 +13,18 @@ from seawall.api.meta import APIModel, InvalidSpec, Kind, PrinterColumn, Rule, S
 from seawall.api.resource import Conditions, ObjectStatus, Resource
 from seawall.api.v1alpha1.backup_template import BackupSpec
 from seawall.api.v1alpha1.data_plane import DataPlane, GreptimeDB, WALConfig
-from seawall.api.v1alpha1.kafka_access import ExternalKafka
-from seawall.api.v1alpha1.kafka_brokers import MOST_BROKERS, BrokerStatus, InternalTopicsSpec, QuorumStatus
+from seawall.api.v1alpha1.disruption import Disruption, read_disruption, with_disruption
+from seawall.api.v1alpha1.http_database import HTTPDatabase
+from seawall.api.v1alpha1.job_rules import job_rules
+from seawall.api.v1alpha1.kafka_brokers import BrokersStatus, InternalTopicsSpec, KafkaStatus
+from seawall.api.v1alpha1.kafka_security_status import KafkaSecurityStatus
+from seawall.api.v1alpha1.kafka_spec import KafkaSpec as KafkaSpec  # noqa: PLC0414 - where the spec is
+from seawall.api.v1alpha1.managed_kafka_status import ManagedKafkaStatus, NodeRemoval
 from seawall.api.v1alpha1.reassignment import ReassignmentSpec, ReassignmentStatus
 from seawall.api.v1alpha1.rollout import RestartStatus
-from seawall.api.v1alpha1.spark_job import JobDeclaration
 from seawall.api.v1alpha1.subscription_targets import SubscriptionSpec
 from seawall.api.v1alpha1.topic_pool import TopicsSpec
 from seawall.api.v1alpha1.verification_template import VerificationSchedule
-
-
-class KafkaSpec(APIModel):
-    """The Kafka cluster."""
-
-    external: ExternalKafka
-    """A Kafka cluster that exists already."""
-
-
-def _job_rules(wire: str) -> tuple[Rule, ...]:
-    """What a job on Spark needs of the rest of the spec."""
-
-    def declared(spec: WALClusterSpec) -> JobDeclaration | None:
-        found: JobDeclaration | None = getattr(spec, wire)
-        return found
-
-    return (
-        Rule(
-            f"!has(self.{wire}) || (has(self.dataPlane) && has(self.dataPlane.greptimedb))",
-            f"{wire} needs dataPlane.greptimedb, which says what a restart would replay",
-            lambda spec: declared(spec) is None or spec.greptimedb is not None,
-        ),
-        Rule(
-            f"!has(self.{wire}) || !has(self.{wire}.kafkaCredentialsSecretRef) || has(self.kafka.external.sasl)",
-            f"{wire}.kafkaCredentialsSecretRef needs kafka.external.sasl, which says how a user is authenticated",
-            lambda spec: (
-                (own := declared(spec)) is None
-                or own.kafka_credentials_secret_ref is None
-                or spec.kafka.external.sasl is not None
-            ),
-        ),
-        Rule(
-            f"!has(self.{wire}) || !has(self.{wire}.kafkaClientCertSecretRef)"
-            " || (has(self.kafka.external.tls) && has(self.kafka.external.tls.clientCertSecretRef))",
-            f"{wire}.kafkaClientCertSecretRef stands in for kafka.external.tls.clientCertSecretRef: set that, too",
-            lambda spec: (
-                (own := declared(spec)) is None
-                or own.kafka_client_cert_secret_ref is None
-                or (spec.kafka.external.tls is not None and spec.kafka.external.tls.client_cert_secret_ref is not None)
-            ),
-        ),
-    )
 
 
 class WALClusterSpec(APIModel):
@@ -78,9 +40,18 @@ class WALClusterSpec(APIModel):
                 spec.wal_config is None or spec.wal_config.batch_bytes(spec.topics) <= spec.topics.max_message_bytes
             ),
         ),
-        *_job_rules("verification"),
-        *_job_rules("backup"),
-        *_job_rules("subscription"),
+        Rule(
+            "!has(self.kafka.managed) || self.topics.replicationFactor <= self.kafka.managed.nodePools"
+            ".filter(p, p.roles.exists(r, r == 'broker')).map(p, p.replicas).sum()",
+            "topics.replicationFactor must not exceed the brokers of kafka.managed",
+            lambda spec: (
+                spec.kafka.managed is None
+                or spec.topics.replication_factor <= len(tuple(spec.kafka.managed.broker_ids))
+            ),
+        ),
+        *job_rules("verification"),
+        *job_rules("backup"),
+        *job_rules("subscription"),
     )
 
     kafka: KafkaSpec
@@ -107,34 +78,23 @@ class WALClusterSpec(APIModel):
 
     @property
     def greptimedb(self) -> GreptimeDB | None:
-        """The database to look at, if any."""
+        """The GreptimeDB to look at, if any."""
         return self.data_plane.greptimedb if self.data_plane else None
 
+    @property
+    def http(self) -> HTTPDatabase | None:
+        """The database to look at by the contract of docs/any-database.md, if any."""
+        return self.data_plane.http if self.data_plane else None
 
-class BrokersStatus(StatusModel):
-    """Brokers of the Kafka cluster."""
+    @property
+    def declared_version(self) -> str | None:
+        """The version that is declared of the database; None: another object says it, or the database."""
+        return None if self.greptimedb is None else self.greptimedb.version
 
-    total: Annotated[int, Field(ge=0)]
-    """Known brokers: the live ones and those that replica lists name."""
-    online: Annotated[int, Field(ge=0)]
-    """Brokers that Kafka reports as alive."""
-    items: Annotated[
-        tuple[BrokerStatus, ...], Field(max_length=MOST_BROKERS, json_schema_extra={"map_keys": ["id"]})
-    ] = ()
-    """Each broker, when they were last looked at."""
-
-
-class KafkaStatus(StatusModel):
-    """What Kafka says of itself."""
-
-    cluster_id: Annotated[str, Field(max_length=64)]
-    """Cluster id, pinned at first contact. Another id later stops every write."""
-    brokers: BrokersStatus
-    """Brokers of the Kafka cluster."""
-    quorum: QuorumStatus | None = None
-    """Kafka's controllers, when they were last looked at."""
-    eligible_leader_replicas: StrictBool | None = None
-    """Whether Kafka keeps a replica whose disk was emptied from leading (KIP-966); absent: it does not tell."""
+    @property
+    def database(self) -> GreptimeDB | HTTPDatabase | None:
+        """The database to look at, if any."""
+        return self.data_plane.database if self.data_plane else None
 
 
 class TopicsStatus(StatusModel):
@@ -159,8 +119,9 @@ class DataPlaneStatus(StatusModel):
 
     identity: Annotated[str, Field(max_length=512)] | None = None
     """Which metadata store it has, by the store's own id (etcd/<cluster id>/<prefix>,
-    postgresql/<system identifier>/<database oid>.<table oid>/<prefix> or
-    mysql/<server uuid>/<database>.<table>@<second in which the table was made>/<prefix>), pinned at first contact.
+    postgresql/<system identifier>/<database oid>.<table oid>/<prefix>,
+    mysql/<server uuid>/<database>.<table>@<second in which the table was made>/<prefix>, or http/<id> as a database
+    says that serves the contract of docs/any-database.md), pinned at first contact.
     Another id later stops deletes, grants and restarts until seawall.dev/readopt."""
     claimed: StrictBool = False
     """Whether the UID of this WALCluster was found in the metadata store, at seawall/claim/<topics.prefix>: only the
@@ -177,8 +138,14 @@ class DataPlaneStatus(StatusModel):
     """Regions that write to a WAL topic, dropped ones that may come back included."""
     topics_in_use: Annotated[int, Field(ge=0)] | None = None
     """WAL topics that a region writes to."""
+    followers: Annotated[int, Field(ge=0)] | None = None
+    """Read replicas and hot standbys of regions that the routes name; absent: there are none."""
+    silent_followers: Annotated[int, Field(ge=0)] | None = None
+    """Those of them that have not said where they are: their topics are left alone (safety.countFollowers)."""
+    follower_lag: Annotated[int, Field(ge=0)] | None = None
+    """Entries from the slowest follower to its leader, rounded up to a power of two."""
     reads_marker_at_open: StrictBool | None = None
-    """Whether a region that opens reads its topic's pruned marker (GreptimeDB 1.1 or newer)."""
+    """Whether a region that opens reads its topic's pruned marker (GreptimeDB 1.1 or newer; of `http`, as it says)."""
 
 
 class WALStatus(StatusModel):
@@ -214,23 +181,34 @@ class WALClusterStatus(ObjectStatus):
 
     conditions: Conditions = ()
     """Ready, Reconciling and Stalled (kstatus), KafkaReachable, TopicsReady, DataPlaneReachable,
-    DataPlaneConfigDiffers, WALIntact, SharedWithStrimzi, VerificationScheduled, ReplicationHealthy, QuorumHealthy,
-    DatanodesHealthy and RestartsGated."""
+    DataPlaneConfigDiffers, NearLimit, WALIntact, SharedWithStrimzi, VerificationScheduled, ReplicationHealthy,
+    QuorumHealthy, DatanodesHealthy, RestartsGated, KafkaNodesHealthy, KafkaNodesInSync, CertificatesValid and
+    KafkaUsersReady."""
     kafka: KafkaStatus | None = None
     """What Kafka says of itself; absent until first contact."""
+    managed_kafka: ManagedKafkaStatus | None = None
+    """The nodes of a Kafka that Seawall runs; absent without kafka.managed."""
+    kafka_security: KafkaSecurityStatus | None = None
+    """Certificates and users of a Kafka that Seawall runs; absent without, and with security.insecure."""
     topics: TopicsStatus | None = None
     """State of the topic pool; absent until first contact."""
     reassignment: ReassignmentStatus | None = None
     """The reassignment under way, or the last one; absent while none was needed."""
     data_plane: DataPlaneStatus | None = None
-    """What the database said when it last answered; absent until then, and without dataPlane.greptimedb."""
+    """What the database said when it last answered; absent until then, and without a database in dataPlane."""
     wal: WALStatus | None = None
-    """What the ledger says of the WAL; absent until it was looked at, and without dataPlane.greptimedb."""
+    """What the ledger says of the WAL; absent until it was looked at, and without a database in dataPlane."""
+    disruption: Disruption | None = None
+    """The one pod that Seawall restarts now, whatever it belongs to; absent: none."""
     restart: RestartStatus | None = None
-    """The restart of datanodes under way, or the last one, and what each would cost; absent without
-    dataPlane.datanodes."""
+    """The restart of datanodes under way, or the last, and what each would cost; absent without any."""
     deletion: DeletionStatus | None = None
     """What was decided when the deletion of this object began; absent until then, and with deletionPolicy Retain."""
+
+    @property
+    def removal(self) -> NodeRemoval | None:
+        """The node of a managed Kafka that is being taken out, if any."""
+        return None if self.managed_kafka is None else self.managed_kafka.removal
 
 
 WAL_CLUSTER = Kind(
@@ -262,6 +240,16 @@ class WALCluster(Resource[WALClusterSpec, WALClusterStatus]):
 
     KIND = WAL_CLUSTER
 
+    @classmethod
+    def parse(cls, raw: Mapping[str, Any]) -> Self:
+        """Ids of nodes of a managed Kafka that were taken out are declared no more."""
+        found = super(WALCluster, cls).parse(raw)
+        managed, spec = found.status.managed_kafka, found.spec
+        if managed is None or not managed.removed or isinstance(spec, InvalidSpec) or spec.kafka.managed is None:
+            return found
+        kafka = spec.kafka.model_copy(update={"managed": spec.kafka.managed.without(frozenset(managed.removed))})
+        return replace(found, spec=spec.model_copy(update={"kafka": kafka}))
+
     @property
     def prefix(self) -> str | None:
         """What its topics are called; an invalid spec, too, may tell."""
@@ -273,16 +261,19 @@ class WALCluster(Resource[WALClusterSpec, WALClusterStatus]):
 
     @classmethod
     def _parse_status(cls, raw: Mapping[str, Any]) -> tuple[WALClusterStatus, Mapping[str, Any]]:
-        """A part that does not fit is left out, but for what is a guard: what is pinned, and a decided deletion."""
+        """A part that does not fit is left out, but for guards: what is pinned, a disruption, a decided deletion."""
         try:
-            return WALClusterStatus.model_validate(raw), {}
+            return WALClusterStatus.model_validate(with_disruption(raw)), {}
         except ValidationError:
             cluster_id = (raw.get("kafka") or {}).get("clusterId")
+            managed_id = (raw.get("managedKafka") or {}).get("clusterId")
             pinned = KafkaStatus(cluster_id=str(cluster_id), brokers=BrokersStatus(total=0, online=0))
             unknown = DeletionStatus(decided_at=datetime.fromtimestamp(0, UTC), topics=0)
             return WALClusterStatus(
                 kafka=pinned if cluster_id else None,
+                managed_kafka=ManagedKafkaStatus(cluster_id=str(managed_id)[:64]) if managed_id else None,
                 data_plane=_pinned_database(raw),
+                disruption=read_disruption(raw),
                 deletion=unknown if raw.get("deletion") else None,
             ), {}
 

@@ -11,6 +11,7 @@ from pydantic import Field, StrictBool
 from seawall.api.duration import Duration, duration_rule
 from seawall.api.meta import APIModel, Name, Rule
 from seawall.api.quantity import MI, Bytes, bytes_rule
+from seawall.api.v1alpha1.http_database import HTTPDatabase
 from seawall.api.v1alpha1.metadata_store import URL, MetadataStore
 from seawall.api.v1alpha1.secret_refs import ClientCertSecretRef, CredentialsSecretRef, SecretKeyRef
 from seawall.api.v1alpha1.topic_pool import TopicsSpec
@@ -138,7 +139,7 @@ class GreptimeDB(APIModel):
     Absent: `clusterRef` finds it."""
     frontend: URL | None = None
     """URL of the frontend's HTTP port (http://host:4000). Absent: `clusterRef` finds it."""
-    datanode_http_port: Annotated[int, Field(ge=1, le=65_535)] = 4000
+    datanode_http_port: Annotated[int, Field(strict=True, ge=1, le=65_535)] = 4000
     """HTTP port of the datanodes, at the host that each of them reports to the metasrv: what they run with is read
     there, to tell people where it differs. One that does not answer there is no obstacle.
     With `clusterRef` it is found, and this one is not looked at."""
@@ -153,6 +154,11 @@ class GreptimeDB(APIModel):
     """What the metasrv's `[wal]` says. `Logical`: `auto_prune_logical_delete = true`, it moves the pruned marker and
     Seawall deletes. `Disabled`: `auto_prune_interval = "0s"`, Seawall does both. `Physical`, GreptimeDB's own default:
     it deletes by itself, and Seawall only reports, because two pruners are refused."""
+
+    @property
+    def addresses(self) -> object:
+        """Where it is: at another place it may be another database."""
+        return self.metasrv, self.frontend, self.tls, self.auth, self.metadata_store, self.datanode_http_port
 
 
 class StatefulSetRef(APIModel):
@@ -187,14 +193,24 @@ class DataPlane(APIModel):
 
     RULES: ClassVar[tuple[Rule, ...]] = (
         Rule(
-            "has(self.greptimedb) || has(self.walConfig)",
-            "dataPlane needs greptimedb or walConfig",
-            lambda plane: plane.greptimedb is not None or plane.wal_config is not None,
+            "has(self.greptimedb) || has(self.http) || has(self.walConfig)",
+            "dataPlane needs greptimedb, http or walConfig",
+            lambda plane: plane.database is not None or plane.wal_config is not None,
         ),
         Rule(
-            "!has(self.datanodes) || has(self.greptimedb)",
-            "datanodes needs greptimedb, which says what a restart would replay",
-            lambda plane: plane.datanodes is None or plane.greptimedb is not None,
+            "!has(self.greptimedb) || !has(self.http)",
+            "dataPlane names one database: greptimedb, or http for every other one",
+            lambda plane: plane.greptimedb is None or plane.http is None,
+        ),
+        Rule(
+            "!has(self.http) || !has(self.walConfig)",
+            "walConfig is the configuration of a GreptimeDB: leave it out beside http",
+            lambda plane: plane.http is None or plane.wal_config is None,
+        ),
+        Rule(
+            "!has(self.datanodes) || has(self.greptimedb) || has(self.http)",
+            "datanodes needs greptimedb or http, which says what a restart would replay",
+            lambda plane: plane.datanodes is None or plane.database is not None,
         ),
         Rule(
             "!has(self.datanodes) || !has(self.greptimedb) || !has(self.greptimedb.clusterRef)",
@@ -210,6 +226,8 @@ class DataPlane(APIModel):
 
     greptimedb: GreptimeDB | None = None
     """The database to look at: its regions, and what of the WAL they need."""
+    http: HTTPDatabase | None = None
+    """Any other database, which serves Seawall's contract over HTTP (docs/any-database.md)."""
     wal_config: WALConfig | None = None
     """Renders the database's WAL configuration."""
     datanodes: Datanodes | None = None
@@ -217,6 +235,11 @@ class DataPlane(APIModel):
     nobody."""
     restart: RestartSpec | None = None
     """How they are restarted; absent: with the defaults."""
+
+    @property
+    def database(self) -> GreptimeDB | HTTPDatabase | None:
+        """The database to look at, if any."""
+        return self.greptimedb if self.greptimedb is not None else self.http
 
     @property
     def cluster_ref(self) -> GreptimeDBClusterRef | None:

@@ -11,6 +11,7 @@ from typing import Annotated, ClassVar, Literal
 from pydantic import Field, StrictBool, StrictStr
 
 from seawall.api.duration import Duration, duration_rule
+from seawall.api.instant import Instant
 from seawall.api.meta import APIModel, Kind, PrinterColumn, Rule, StatusModel
 from seawall.api.quantity import MAX_LARGE, LargeBytes, bytes_rule
 from seawall.api.resource import Conditions, ObjectStatus, Resource
@@ -64,8 +65,13 @@ class WALHoldSpec(APIModel):
         ),
         Rule(
             "self.topics.all(name, (name == '*') == (self.topics[name] == 'earliest'))",
-            'earliest goes with the topic "*", an offset with the name of a topic',
+            'topics: earliest goes with "*", an offset with the name of a topic',
             lambda hold: all((name == ALL_TOPICS) == (held == EARLIEST) for name, held in hold.topics.items()),
+        ),
+        # The API server takes an empty list for any text with a format, and asks no pattern of it.
+        Rule(
+            "!has(self.renewTime) || self.renewTime >= timestamp('0001-01-01T00:00:00Z')",
+            "renewTime must be a time such as 2026-11-26T12:00:00Z",
         ),
         duration_rule("ttl"),
         duration_rule("maxLagAge"),
@@ -84,7 +90,7 @@ class WALHoldSpec(APIModel):
     """Once a record that it keeps is older than this by its own timestamp, it is given up; absent means never."""
     reason: Annotated[str, Field(max_length=1024)] = ""
     """Who needs it and why, for people."""
-    renew_time: datetime | None = None
+    renew_time: Instant | None = None
     """When the holder last said that it is alive, as in a Lease; absent means at its creation."""
     release: StrictBool = False
     """Lets the hold go, and keeps the object to be read. Deleting it lets it go as well, once no finalizer keeps it."""

@@ -7,6 +7,7 @@ from typing import Annotated, ClassVar, Literal
 from pydantic import Field, StrictBool
 
 from seawall.api.meta import PORT, APIModel, Rule
+from seawall.api.text import SPACE
 from seawall.api.v1alpha1.secret_refs import (
     ClientCertSecretRef,
     CredentialsSecretRef,
@@ -15,7 +16,7 @@ from seawall.api.v1alpha1.secret_refs import (
     username_rule,
 )
 
-Endpoint = Annotated[str, Field(min_length=3, max_length=261, pattern=rf"^[^\s,:/]+:{PORT}$")]
+Endpoint = Annotated[str, Field(min_length=3, max_length=261, pattern=rf"^[^{SPACE},:/]+:{PORT}$")]
 
 
 class KafkaTLS(APIModel):

@@ -90,3 +90,29 @@ class QuorumStatus(StatusModel):
     """Voters that have lacked records for more than ten seconds: down, or cut off."""
     max_lag: Annotated[int, Field(ge=0)]
     """Records that the last of the voters lacks, rounded down to 10, 100, 1000 …; 0 for fewer than 10."""
+
+
+class BrokersStatus(StatusModel):
+    """Brokers of the Kafka cluster."""
+
+    total: Annotated[int, Field(ge=0)]
+    """Known brokers: the live ones and those that replica lists name."""
+    online: Annotated[int, Field(ge=0)]
+    """Brokers that Kafka reports as alive."""
+    items: Annotated[
+        tuple[BrokerStatus, ...], Field(max_length=MOST_BROKERS, json_schema_extra={"map_keys": ["id"]})
+    ] = ()
+    """Each broker, when they were last looked at."""
+
+
+class KafkaStatus(StatusModel):
+    """What Kafka says of itself."""
+
+    cluster_id: Annotated[str, Field(max_length=64)]
+    """Cluster id, pinned at first contact. Another id later stops every write."""
+    brokers: BrokersStatus
+    """Brokers of the Kafka cluster."""
+    quorum: QuorumStatus | None = None
+    """Kafka's controllers, when they were last looked at."""
+    eligible_leader_replicas: StrictBool | None = None
+    """Whether Kafka keeps a replica whose disk was emptied from leading (KIP-966); absent: it does not tell."""

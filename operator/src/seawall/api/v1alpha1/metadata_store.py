@@ -15,6 +15,15 @@ URL = Annotated[
     Field(min_length=8, max_length=300, pattern=rf"^https?://([-._a-zA-Z0-9]+|\[[0-9a-fA-F:.]+\])(:{PORT})?/?$"),
 ]
 """scheme://host:port. No path, and no user name or password: those belong into a Secret."""
+SwitchURL = Annotated[
+    str,
+    Field(
+        min_length=8,
+        max_length=320,
+        pattern=rf"^https?://([-._a-zA-Z0-9]+|\[[0-9a-fA-F:.]+\])(:{PORT})?/?(/seawall/v1)?$",
+    ),
+]
+"""The same, or where a database of `http` serves its contract."""
 
 
 Prefix = Annotated[str, Field(max_length=256, pattern=r"^[!-~]*$")]

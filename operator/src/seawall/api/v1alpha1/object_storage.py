@@ -7,6 +7,7 @@ from typing import Annotated
 from pydantic import Field
 
 from seawall.api.meta import APIModel, DataKey, Name
+from seawall.api.text import SPACE
 from seawall.api.v1alpha1.secret_refs import SecretKeyRef
 
 Bucket = Annotated[str, Field(min_length=3, max_length=63, pattern=r"^[a-z0-9][a-z0-9.-]*[a-z0-9]$")]
@@ -14,7 +15,7 @@ Bucket = Annotated[str, Field(min_length=3, max_length=63, pattern=r"^[a-z0-9][a
 Prefix = Annotated[str, Field(max_length=512, pattern=r"^([a-zA-Z0-9._=-]+(/[a-zA-Z0-9._=-]+)*)?$")]
 """Folders without a slash at either end."""
 Region = Annotated[str, Field(min_length=1, max_length=64, pattern=r"^[a-zA-Z0-9-]+$")]
-HttpEndpoint = Annotated[str, Field(max_length=512, pattern=r"^https?://[^\s/]+$")]
+HttpEndpoint = Annotated[str, Field(max_length=512, pattern=rf"^https?://[^{SPACE}/]+$")]
 
 
 class AccessKeySecretRef(APIModel):

@@ -11,7 +11,7 @@ from pydantic import Field, StrictBool
 
 from seawall.api.duration import Duration, duration_rule
 from seawall.api.meta import APIModel, Name, Rule
-from seawall.api.quantity import MI, Bytes, bytes_rule
+from seawall.api.quantity import MAX_INTEGER, MI, Bytes, bytes_rule
 from seawall.api.v1alpha1.verification_level import VerificationRequirement
 
 GRACE_BEYOND_STALE = timedelta(seconds=10)
@@ -38,7 +38,7 @@ class FlushSpec(APIModel):
 
     RULES: ClassVar[tuple[Rule, ...]] = (bytes_rule("whenBehindBytes"), duration_rule("timeout"))
 
-    when_behind_entries: Annotated[int, Field(strict=True, ge=1)] = 10_000
+    when_behind_entries: Annotated[int, Field(strict=True, ge=1, le=MAX_INTEGER)] = 10_000
     """A region that holds back at least this many entries is asked to flush."""
     when_behind_bytes: Annotated[Bytes, Field(json_schema_extra={"default": "64Mi"})] = 64 * MI
     """A region that holds back at least this many bytes is asked to flush."""
@@ -60,12 +60,16 @@ class SafetySpec(APIModel):
         ),
     )
 
-    keep_entries: Annotated[int, Field(strict=True, ge=0)] = 0
+    keep_entries: Annotated[int, Field(strict=True, ge=0, le=MAX_INTEGER)] = 0
     """Entries below the floor that stay all the same."""
     stale_after: Annotated[Duration, Field(json_schema_extra={"default": "60s"})] = timedelta(seconds=60)
     """A region's report that is older than this counts as missing."""
     open_grace: Annotated[Duration, Field(json_schema_extra={"default": "2m"})] = timedelta(minutes=2)
     """Least time between seeing what may go and deleting it. At least staleAfter + 10s."""
+    count_followers: StrictBool = True
+    """Whether followers of regions (read replicas, hot standbys) count as readers of the log: nothing is deleted beyond
+    where the slowest is, and nothing at all while one does not say where. GreptimeDB's read no log: there false lets a
+    purge go as far as the leader allows."""
     require_verification: VerificationRequirement | None = None
     """Nothing is deleted beyond where a successful, recent WALVerification of this level began to read."""
 

@@ -86,7 +86,8 @@ class ReassignmentSpec(APIModel):
         tuple[Annotated[int, Field(strict=True, ge=0, le=MAX_INT32)], ...],
         Field(max_length=64, json_schema_extra={"set": True}),
     ] = ()
-    """Brokers that must have no replica of these topics: they are drained, and get nothing new by a move."""
+    """Brokers that must have no replica of these topics: they are drained, and get nothing new by a move. Of a Kafka
+    that Seawall runs all topics leave them."""
 
 
 class ReassignmentStage(StrEnum):

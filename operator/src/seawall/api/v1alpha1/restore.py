@@ -7,9 +7,10 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import Annotated, ClassVar, Literal
 
-from pydantic import AwareDatetime, Field, StrictBool
+from pydantic import Field, StrictBool
 
 from seawall.api.duration import Duration, duration_rule
+from seawall.api.instant import Instant
 from seawall.api.meta import APIModel, Kind, PrinterColumn, Rule
 from seawall.api.quantity import MAX_LARGE, LargeBytes, bytes_rule
 from seawall.api.resource import Resource
@@ -72,7 +73,7 @@ class RestoreTarget(APIModel):
     point: PointName | None = None
     """The restore point of this name (`bracket` of a WALBackup), of whichever chain; what was written later is given
     up. The database's own files and metadata must be those of its snapshot before it is started again."""
-    time: AwareDatetime | None = None
+    time: Instant | None = None
     """Each topic ends before its first record that is later, by the clocks of whoever wrote them: this is no cut across
     topics."""
     offsets: OffsetByTopic | None = None

@@ -9,18 +9,15 @@ from typing import Annotated
 from pydantic import Field, StrictBool
 
 from seawall.api.meta import StatusModel
-from seawall.api.v1alpha1.metadata_store import URL
-
-Count = Annotated[int, Field(ge=0)]
-PodName = Annotated[str, Field(max_length=253)]
-UID = Annotated[str, Field(max_length=64)]
+from seawall.api.v1alpha1.disruption import UID, Count, PodName, Restarting
+from seawall.api.v1alpha1.metadata_store import SwitchURL
 
 
 class RollStage(StrEnum):
     """How far a roll is."""
 
     WAITING = "Waiting"
-    """The gate is shut for every datanode that is to be restarted, or the next one is chosen."""
+    """The gate is shut for each datanode, or Kafka node, that is to be restarted, or the next one is chosen."""
     FLUSHING = "Flushing"
     """Regions of the next datanode were asked to flush."""
     MAINTENANCE = "Maintenance"
@@ -30,7 +27,7 @@ class RollStage(StrEnum):
     REPLAYING = "Replaying"
     """The old pod went; the new one has to be Ready, and to lead all its regions."""
     STALLED = "Stalled"
-    """The restart took too long: a person has to look. No other datanode is touched until it serves again."""
+    """The restart took too long: a person has to look. No other one is touched until this one serves again."""
     COMPLETED = "Completed"
     """All that were to be restarted were."""
 
@@ -85,9 +82,9 @@ class Flushed(StatusModel):
 class Maintenance(StatusModel):
     """That the database is in maintenance for this roll. It is one switch for all who use it."""
 
-    metasrv: URL | None = None
-    """URL of the metasrv where it is turned on, and where it is turned off, whatever the spec says by then. Absent: an
-    older version of Seawall wrote this."""
+    metasrv: SwitchURL | None = None
+    """URL of the metasrv where it is turned on, and where it is turned off, whatever the spec says by then; that of a
+    database of `http` ends with /seawall/v1. Absent: an older version of Seawall wrote this."""
     database: Annotated[str, Field(max_length=512)] | None = None
     """Which database is put into maintenance: the id of its metadata store, as `status.dataPlane.identity` was then.
     What another one says at that address ends no maintenance. Absent: an older version wrote this."""
@@ -101,31 +98,6 @@ class Maintenance(StatusModel):
     """When it began to be given back: a request to enter that is still on its way must not come after the end."""
     was_on: StrictBool
     """Whether it was on before: then it is somebody else's, and stays on."""
-
-
-class Restarting(StatusModel):
-    """The one pod that is restarted: written before it is touched, and finished by whoever comes next."""
-
-    name: PodName
-    """Its name."""
-    uid: UID
-    """The UID of the pod that goes."""
-    datanode: Count | None = None
-    """The id of its datanode."""
-    epoch: Annotated[int, Field()] | None = None
-    """The datanode's epoch before: only reports of a later one count."""
-    start_time: datetime
-    """When it was written."""
-    gone_time: datetime | None = None
-    """When the old pod was first seen to be gone, or going."""
-    entries: Count | None = None
-    """Entries that the restart reads, as it was estimated."""
-    bytes: Count | None = None
-    """The same in bytes."""
-    expected_seconds: Count | None = None
-    """How long that takes, as it was estimated."""
-    budget_seconds: Count
-    """After how long people are called."""
 
 
 class MeasuredReplay(StatusModel):
@@ -171,8 +143,8 @@ class ReplayProgress(StatusModel):
     """When it should be done; absent: nobody can tell."""
 
 
-class RestartStatus(StatusModel):
-    """The restart of datanodes."""
+class RollStatus(StatusModel):
+    """A roll: members that are restarted one by one."""
 
     stage: RollStage | None = None
     """How far the roll is; absent: there was none."""
@@ -185,15 +157,20 @@ class RestartStatus(StatusModel):
     completion_time: datetime | None = None
     """When it ended."""
     restarted: Count = 0
-    """Datanodes that it restarted."""
+    """How many it restarted."""
     request: RestartRequest | None = None
     """What the annotation asked for, until it is done."""
     done_request: Annotated[str, Field(max_length=253)] | None = None
     """The value of the annotation that was done last."""
-    config_hash: Annotated[str, Field(max_length=64)] | None = None
-    """The configuration that Seawall first saw, or rolled out last: another one is a change."""
     next: PodIdentity | None = None
     """The pod whose turn it is."""
+
+
+class RestartStatus(RollStatus):
+    """The restart of datanodes."""
+
+    config_hash: Annotated[str, Field(max_length=64)] | None = None
+    """The configuration that Seawall first saw, or rolled out last: another one is a change."""
     flush: FlushBefore | None = None
     """The flushes before the next restart."""
     flushed: Annotated[tuple[Flushed, ...], Field(max_length=1000)] = ()
@@ -201,7 +178,7 @@ class RestartStatus(StatusModel):
     maintenance: Maintenance | None = None
     """That the database is in maintenance for this roll."""
     restarting: Restarting | None = None
-    """The one pod that is restarted."""
+    """What an older version wrote. It is read as `status.disruption`, and no longer written."""
     drives_partition: StrictBool = False
     """Whether the roll lowers the StatefulSet's partition, and puts it back at its end."""
     progress: ReplayProgress | None = None

@@ -13,6 +13,7 @@ from pydantic import Field
 
 from seawall.api.meta import APIModel, Name, Rule
 from seawall.api.quantity import MAX_LARGE, MI, LargeBytes, bytes_rule
+from seawall.api.text import SPACE
 
 LEAST_MEMORY = 512 * MI
 
@@ -34,7 +35,7 @@ change who it is, mount anything or send anything elsewhere."""
 _SIZE = r"^[0-9]{1,10}[a-z]{0,3}$"
 """Their values: a number with a unit, in which Spark can substitute nothing."""
 
-Image = Annotated[str, Field(min_length=1, max_length=512, pattern=r"^[^\s]+$")]
+Image = Annotated[str, Field(min_length=1, max_length=512, pattern=rf"^[^{SPACE}]+$")]
 PullPolicy = Literal["Always", "IfNotPresent", "Never"]
 PullSecrets = Annotated[tuple[Name, ...], Field(max_length=8)]
 Executors = Annotated[int, Field(strict=True, ge=1, le=1000)]

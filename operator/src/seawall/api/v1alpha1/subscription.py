@@ -77,9 +77,9 @@ class WALSubscriptionSpec(APIModel):
             lambda spec: spec.tables is None or spec.sink.mirror is None,
         ),
         Rule(
-            "!has(self.start) || has(self.sink.records)",
-            "start is for sink.records only: all others begin where the log starts",
-            lambda spec: spec.start is None or spec.sink.records is not None,
+            "!has(self.start) || !has(self.sink.mirror)",
+            "start is not for sink.mirror: a mirror begins where the log starts",
+            lambda spec: spec.start is None or spec.sink.mirror is None,
         ),
         Rule(
             "!has(self.promote) || has(self.sink.mirror)",
@@ -99,7 +99,7 @@ class WALSubscriptionSpec(APIModel):
     tables: TableSelection | None = None
     """Whose rows are handed on; absent: those of all tables. Not for a mirror."""
     start: StartSpec | None = None
-    """With what a topic begins; absent: with the log, from where it starts. For `sink.records` only."""
+    """With what a topic begins; absent: with the log, from where it starts. Not for a mirror."""
     sink: Sink
     """Where they go."""
     lag_budget: LagBudget

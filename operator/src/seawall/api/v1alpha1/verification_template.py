@@ -10,6 +10,7 @@ from pydantic import Field, StrictBool
 from seawall.api.cron import CronText, TimeZone, cron_rule, time_zone_rule
 from seawall.api.duration import Duration, duration_rule
 from seawall.api.meta import APIModel, Name, Rule
+from seawall.api.text import SPACE
 from seawall.api.v1alpha1.purge_template import TopicGlob, matches_any
 from seawall.api.v1alpha1.secret_refs import ClientCertSecretRef, CredentialsSecretRef, Username, username_rule
 from seawall.api.v1alpha1.spark_spec import SparkSpec
@@ -18,7 +19,7 @@ from seawall.api.v1alpha1.verification_level import VerificationLevel
 MAX_TOPICS = 1_000
 """Topics of one verification: its status has a row for each."""
 
-Uri = Annotated[str, Field(min_length=1, max_length=1024, pattern=r"^[a-z][a-z0-9+.-]*:[^\s]+$")]
+Uri = Annotated[str, Field(min_length=1, max_length=1024, pattern=rf"^[a-z][a-z0-9+.-]*:[^{SPACE}]+$")]
 """A URI of Hadoop's file systems."""
 
 

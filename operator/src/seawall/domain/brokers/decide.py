@@ -41,6 +41,14 @@ class RepairMinISR:
         return Event(EventType.NORMAL, EventReason.INTERNAL_TOPIC_REPAIRED, said)
 
 
+@dataclass(frozen=True, slots=True)
+class NothingObserved:
+    """Nobody could look, and why."""
+
+    reason: Reason
+    message: str
+
+
 def min_isr_repairs(
     spec: WALClusterSpec, view: ReplicationView, limit: Limit | None = None
 ) -> tuple[RepairMinISR, ...]:
@@ -68,17 +76,21 @@ def _repair(spec: WALClusterSpec, topic: InternalTopic, limit: Limit | None) -> 
     return None
 
 
+def would_repair(cluster: WALCluster, found: BrokersFound | NothingObserved) -> bool:
+    """Whether something would be corrected by what was found."""
+    if isinstance(found, NothingObserved) or isinstance(cluster.spec, InvalidSpec):
+        return False
+    return bool(_repairs(cluster, cluster.spec, found))
+
+
+def _repairs(cluster: WALCluster, spec: WALClusterSpec, found: BrokersFound) -> tuple[RepairMinISR, ...]:
+    limit = limit_of(cluster.status.reassignment)
+    return () if cluster.metadata.is_paused else min_isr_repairs(spec, found.view, limit)
+
+
 def pause_after(previous: float | None) -> float:
     """Seconds until the next look, by those before this one; None: this one follows a change."""
     return BROKERS_SOON_SECONDS if previous is None else min(2 * previous, BROKERS_PERIOD_SECONDS)
-
-
-@dataclass(frozen=True, slots=True)
-class NothingObserved:
-    """Nobody could look, and why."""
-
-    reason: Reason
-    message: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,8 +124,7 @@ def decide(cluster: WALCluster, observed: Observed) -> BrokersDecision:
         return _publishing(
             cluster, with_nothing_observed(cluster, kafka, Reason.NOT_ASKED, spec.message, build), observed
         )
-    limit = limit_of(cluster.status.reassignment)
-    repairs = () if cluster.metadata.is_paused else min_isr_repairs(spec, found.view, limit)
+    repairs = _repairs(cluster, spec, found)
     stands = observed.failed.message if observed.failed is not None and repairs else ""
 
     def publish(verdict: Verdict) -> Published[WALClusterStatus]:

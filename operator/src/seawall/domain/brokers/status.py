@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from seawall.api.meta import REBALANCE_ANNOTATION, Condition, ConditionType
-from seawall.api.v1alpha1.cluster import KafkaStatus, WALCluster, WALClusterSpec, WALClusterStatus
-from seawall.api.v1alpha1.kafka_brokers import BrokerState, BrokerStatus, QuorumStatus
+from seawall.api.v1alpha1.cluster import WALCluster, WALClusterSpec, WALClusterStatus
+from seawall.api.v1alpha1.kafka_brokers import BrokerState, BrokerStatus, KafkaStatus, QuorumStatus
 from seawall.api.v1alpha1.topic_pool import TopicsSpec
 from seawall.domain.brokers.reasons import Reason
 from seawall.domain.brokers.view import BrokerNumbers, BrokersFound, InternalTopic, ReplicationView

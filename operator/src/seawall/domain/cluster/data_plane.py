@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from seawall.api.meta import Condition, ConditionType, InvalidSpec
-from seawall.api.v1alpha1.cluster import DataPlaneStatus, WALCluster, WALClusterStatus
+from seawall.api.v1alpha1.cluster import DataPlaneStatus, WALCluster, WALClusterSpec, WALClusterStatus
 from seawall.domain.cluster.identity import Pin, next_pin, why_other_database
 from seawall.domain.cluster.observed import Observed
 from seawall.domain.cluster.reasons import Reason
@@ -35,7 +35,7 @@ def data_plane_conditions(
     before = find_condition(cluster.status.conditions, KIND)
     if isinstance(cluster.spec, InvalidSpec):
         return (build(KIND, "Unknown", Reason.NOT_ASKED, cluster.spec.message),) if before else ()
-    if cluster.spec.greptimedb is None:
+    if cluster.spec.database is None:
         return ()
     return (_reachable(cluster, observed, before, build),)
 
@@ -46,14 +46,21 @@ def _reachable(
     match observed.data_plane:
         case DataPlaneView() as view if (other := why_other_view(cluster, view)) is not None:
             return build(KIND, "False", other.why.value, other.message)
-        case DataPlaneView(datanodes=datanodes, reporting=reporting):
-            return build(KIND, "True", Reason.CONNECTED, f"{reporting} of {datanodes} datanodes report")
+        case DataPlaneView() as view:
+            return build(KIND, "True", Reason.CONNECTED, _connected(view))
         case NoDataPlane(why, message):
             return build(KIND, "False", why.value, message)
         case None if before is not None and before.observed_generation == cluster.metadata.generation:
             return before
         case None:
             return build(KIND, "Unknown", Reason.NOT_ASKED, "the first look at the data plane has not ended yet")
+
+
+def _connected(view: DataPlaneView) -> str:
+    """With what the database cannot do, which is no fault of it."""
+    reporting = f"{view.reporting} of {view.datanodes} datanodes report"
+    absent = () if view.wal is None or view.wal.capabilities is None else view.wal.capabilities.absent
+    return f"{reporting}; the database has {', '.join(absent)}" if absent else reporting
 
 
 def why_other_view(cluster: WALCluster, view: DataPlaneView) -> Unavailable | None:
@@ -68,8 +75,7 @@ def data_plane_status(cluster: WALCluster, observed: Observed) -> DataPlaneStatu
     before, view = cluster.status.data_plane, observed.data_plane
     if isinstance(cluster.spec, InvalidSpec):
         return before
-    greptimedb = cluster.spec.greptimedb
-    if greptimedb is None:
+    if cluster.spec.database is None:
         return None if before is None else _status(Pin.of(before))
     if not isinstance(view, DataPlaneView):
         return before
@@ -84,9 +90,19 @@ def data_plane_status(cluster: WALCluster, observed: Observed) -> DataPlaneStatu
             "reporting": view.reporting,
             "regions": view.regions,
             "topics_in_use": view.topics_in_use,
-            "reads_marker_at_open": reads_marker_at_open(view.version or observed.declared_version(greptimedb) or ""),
+            "followers": view.followers or None,
+            "silent_followers": view.silent_followers or None,
+            "follower_lag": view.follower_lag,
+            "reads_marker_at_open": _reads_marker(cluster.spec, observed, view),
         }
     )
+
+
+def _reads_marker(spec: WALClusterSpec, observed: Observed, view: DataPlaneView) -> bool:
+    """By its version; a database that serves the contract says it."""
+    if spec.http is not None:
+        return view.wal is not None and view.wal.capabilities is not None and view.wal.capabilities.markers
+    return reads_marker_at_open(view.version or observed.declared_version(spec.declared_version) or "")
 
 
 def _status(pin: Pin) -> DataPlaneStatus:

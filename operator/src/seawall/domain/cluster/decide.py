@@ -31,6 +31,7 @@ from seawall.domain.conditions import Outlook, Verdict, find_condition
 from seawall.domain.decision import Decision, Published
 from seawall.domain.kafka import KafkaView, NoKafka
 from seawall.domain.kubernetes import ConfigMap
+from seawall.domain.managed_kafka.decide import standing
 from seawall.domain.topics.pool import Creation, TopicState, plan_topics
 from seawall.domain.walconfig.render import render_wal_config
 
@@ -59,7 +60,7 @@ def _case(cluster: WALCluster, spec: WALClusterSpec, observed: Observed) -> Case
     if observed.obstacle is not None:
         return Verdict(Outlook.STALLED, Reason.NOT_ALLOWED, observed.obstacle)
     if isinstance(kafka, NoKafka):
-        return judge_unreachable(cluster, kafka, observed.now)
+        return standing(cluster) or judge_unreachable(cluster, kafka, observed.now)
     if kafka is None or observed.pool is None:
         raise TypeError("a valid spec was observed only in part")
     blocked = _identity_gate(cluster, spec, kafka, observed)
@@ -149,13 +150,14 @@ def _config_map_action(case: Case) -> WriteConfigMap | None:
 def _wanted_config_map(cluster: WALCluster, spec: WALClusterSpec, observed: Observed) -> ConfigMap | None:
     """Rendered once a tick; it replaces the version that was found.
 
-    What was rendered for a GreptimeDBCluster stays while that is not found: its version may decide the text.
+    What was rendered for a database that another object describes stays while that is not found: its version may decide
+    the text.
     """
     if spec.wal_config is None:
         return None
     found = observed.config_map
-    version = None if spec.greptimedb is None else observed.declared_version(spec.greptimedb)
+    version = observed.declared_version(spec.declared_version)
     key = Key(cluster.metadata.namespace, spec.wal_config.config_map_name)
-    is_known = spec.greptimedb is None or spec.greptimedb.cluster_ref is None or version is not None
-    data = render_wal_config(spec, version) if is_known or found is None else found.data
+    is_known = spec.data_plane is None or spec.data_plane.cluster_ref is None or version is not None
+    data = render_wal_config(cluster.metadata.key, spec, version) if is_known or found is None else found.data
     return ConfigMap(key, data, cluster.metadata.uid, found.resource_version if found else None)

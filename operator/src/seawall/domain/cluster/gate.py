@@ -24,7 +24,7 @@ NEVER_TOO_LOW = 1_000
 
 def gate_conditions(cluster: WALCluster, observed: Observed, build: Callable[..., Condition]) -> tuple[Condition, ...]:
     """The condition; none where no GreptimeDBCluster is named. What was known stands while nobody looked."""
-    spec, found = cluster.spec, observed.greptimedb_cluster
+    spec, found = cluster.spec, observed.named_cluster
     if isinstance(spec, InvalidSpec) or spec.data_plane is None or spec.data_plane.cluster_ref is None:
         return ()
     before = find_condition(cluster.status.conditions, KIND)

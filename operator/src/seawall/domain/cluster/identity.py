@@ -34,14 +34,20 @@ def pool_of(cluster: WALCluster) -> PoolId | None:
 
 def why_wrong(cluster: WALCluster, kafka: KafkaView) -> str | None:
     """Why this Kafka is not the one that is meant, in one sentence; None when nothing speaks against it."""
-    declared = None if isinstance(cluster.spec, InvalidSpec) else cluster.spec.kafka.external.cluster_id
-    for expected, source in ((declared, "spec.kafka.external.clusterId"), (pinned_id(cluster), "the status")):
+    external = None if isinstance(cluster.spec, InvalidSpec) else cluster.spec.kafka.external
+    managed = cluster.status.managed_kafka
+    ids = (
+        (external and external.cluster_id, "spec.kafka.external.clusterId"),
+        (managed and managed.cluster_id, "status.managedKafka"),
+        (pinned_id(cluster), "the status"),
+    )
+    for expected, source in ids:
         if expected is not None and expected != kafka.cluster_id:
             return f"Kafka's cluster id is {kafka.cluster_id}, but {source} says {expected}: nothing is touched"
     return None
 
 
-WAY_OUT = f"correct dataPlane.greptimedb, or set {READOPT_ANNOTATION}: <reason>@<expiry> if it is right"
+WAY_OUT = f"correct dataPlane, or set {READOPT_ANNOTATION}: <reason>@<expiry> if it is right"
 
 
 @dataclass(frozen=True, slots=True)

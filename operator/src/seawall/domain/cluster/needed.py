@@ -29,7 +29,7 @@ from seawall.domain.text import listed
 from seawall.domain.times import CLUSTER_RETRY_SECONDS
 
 WAY_OUT = "or set deletionPolicy: Retain to keep the topics"
-NO_DATABASE = "remove dataPlane.greptimedb if that database is gone for good"
+NO_DATABASE = "remove the database from dataPlane if that database is gone for good"
 
 
 def why_needed(cluster: WALCluster, topics: Sequence[str], needs: Needs | None) -> Verdict | None:

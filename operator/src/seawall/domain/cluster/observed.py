@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from seawall.api.meta import Key
-from seawall.api.v1alpha1.data_plane import GreptimeDB
 from seawall.domain.clocks import ServerTime, TrustedTime
 from seawall.domain.cluster.going import PoolNow
 from seawall.domain.cluster.lost import MissingTopics
@@ -52,6 +51,7 @@ class Observed:
     `data_plane` and `ledger` are None when there is none to look at, or no look at it has ended yet.
     `needs` is who may need the topics; None unless they are to be deleted.
     `missing` is what is recorded of the topics that the pool misses; None unless the pool is tended.
+    `forming` is why no topics may be made in a managed Kafka yet.
     `obstacle` is the sentence by which Kafka or the API server refused to be looked at.
     """
 
@@ -63,6 +63,7 @@ class Observed:
     namespace_terminating: bool = False
     config_map: ConfigMap | None = None
     obstacle: str | None = None
+    forming: str | None = None
     data_plane: DataPlaneView | NoDataPlane | None = None
     ledger: LedgerPage | Unavailable | None = None
     needs: Needs | None = None
@@ -71,15 +72,15 @@ class Observed:
     missing: MissingTopics | None = None
     sharing: Sharing | str | None = None
     """What of the Kafka is Strimzi's, or why nobody knows; None: nobody asks, or there is no Strimzi."""
-    greptimedb_cluster: GreptimeDBCluster | Absence | str | None = None
+    named_cluster: GreptimeDBCluster | Absence | str | None = None
     """The GreptimeDBCluster that is named, or why there is none; None: none is named, or it was not read."""
     server: ServerTime | None = None
     """The API server's clock at `now`; None: nobody knows, and no annotation with an expiry counts."""
 
-    def declared_version(self, greptimedb: GreptimeDB) -> str | None:
+    def declared_version(self, declared: str | None) -> str | None:
         """As a person declared it, or as the GreptimeDBCluster's image is called; None: neither says."""
-        found = self.greptimedb_cluster
-        return greptimedb.version or (found.version if isinstance(found, GreptimeDBCluster) else None)
+        found = self.named_cluster
+        return declared or (found.version if isinstance(found, GreptimeDBCluster) else None)
 
     @property
     def time(self) -> TrustedTime:

@@ -55,5 +55,5 @@ def _claims_the_same(cluster: WALCluster, kafka: KafkaView, other: WALCluster) -
         return other.status.kafka.cluster_id == kafka.cluster_id
     if isinstance(cluster.spec, InvalidSpec) or isinstance(other.spec, InvalidSpec):
         return False
-    mine, theirs = cluster.spec.kafka.external, other.spec.kafka.external
+    mine, theirs = (spec.kafka.access(of.metadata.key) for of, spec in ((cluster, cluster.spec), (other, other.spec)))
     return not set(mine.bootstrap_servers).isdisjoint(theirs.bootstrap_servers)

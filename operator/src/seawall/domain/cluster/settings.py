@@ -10,9 +10,9 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from seawall.api.meta import Condition, ConditionType, InvalidSpec
+from seawall.api.meta import Condition, ConditionType, InvalidSpec, Key
 from seawall.api.v1alpha1.cluster import WALCluster, WALClusterSpec, WALClusterStatus
-from seawall.api.v1alpha1.data_plane import GreptimeDB
+from seawall.domain.cluster.contract import contract_conditions
 from seawall.domain.cluster.observed import Observed
 from seawall.domain.cluster.reasons import Reason
 from seawall.domain.conditions import find_condition
@@ -41,21 +41,38 @@ def settings_conditions(
     cluster: WALCluster, observed: Observed, build: Callable[..., Condition]
 ) -> tuple[Condition, ...]:
     """The condition, or none where no database is declared. Before the first look ended, what was known stands."""
+    if not isinstance(cluster.spec, InvalidSpec) and cluster.spec.http is not None:
+        return contract_conditions(cluster, cluster.spec.topics, observed, build)
     if isinstance(cluster.spec, InvalidSpec) or cluster.spec.greptimedb is None:
         return ()
-    return (_found(cluster, cluster.spec, cluster.spec.greptimedb, observed, build),)
+    greptimedb, topics = cluster.spec.greptimedb, cluster.spec.topics
+    declared = Declared(
+        topic_name_prefix=topics.prefix,
+        num_topics=topics.count,
+        prunes=greptimedb.auto_prune.prunes,
+        logical_delete=greptimedb.auto_prune.is_logical,
+    )
+    version = observed.declared_version(greptimedb.version)
+    case = Case(cluster.metadata.key, cluster.spec, declared, version, observed)
+    return (_found(cluster, case, build),)
 
 
-def _found(
-    cluster: WALCluster,
-    spec: WALClusterSpec,
-    greptimedb: GreptimeDB,
-    observed: Observed,
-    build: Callable[..., Condition],
-) -> Condition:
+@dataclass(frozen=True, slots=True)
+class Case:
+    """What is declared, and what was observed."""
+
+    cluster: Key
+    spec: WALClusterSpec
+    declared: Declared
+    version: str | None
+    """As it is declared, or as the GreptimeDBCluster's image is called."""
+    observed: Observed
+
+
+def _found(cluster: WALCluster, case: Case, build: Callable[..., Condition]) -> Condition:
     before = find_condition(cluster.status.conditions, KIND)
-    pasted = _not_pasted(spec, observed)
-    match observed.data_plane:
+    pasted = _not_pasted(case)
+    match case.observed.data_plane:
         case None | NoDataPlane() if pasted is not None:
             return build(KIND, "True", Reason.CONFIG_NOT_PASTED, pasted)
         case None if before is not None and before.observed_generation == cluster.metadata.generation:
@@ -65,32 +82,23 @@ def _found(
         case NoDataPlane():
             return build(KIND, "Unknown", Reason.SETTINGS_UNKNOWN, "the data plane does not answer")
         case DataPlaneView() as view if view.wal is not None:
-            return _compared(Case(spec, greptimedb, observed), view, view.wal, build)
+            return _compared(case, view, view.wal, build)
         case DataPlaneView():
             return build(KIND, "Unknown", Reason.SETTINGS_UNKNOWN, "the metasrv does not answer GET /config")
 
 
-@dataclass(frozen=True, slots=True)
-class Case:
-    """What is declared, and what was observed."""
-
-    spec: WALClusterSpec
-    greptimedb: GreptimeDB
-    observed: Observed
-
-
 def _compared(case: Case, view: DataPlaneView, wal: WALSettings, build: Callable[..., Condition]) -> Condition:
-    found = differences(wal, _declared(case.spec, case.greptimedb))
+    found = differences(wal, case.declared)
     listed = "; ".join(map(str, found))
     if wal.deletes:
-        cure = cure_of(view.version or case.observed.declared_version(case.greptimedb) or "")
+        cure = cure_of(view.version or case.version or "")
         said = f"; {listed}" if found else ""
         said = "".join([said, *(f"; {each}" for each in _of_datanodes(case.spec, view))])
         message = f"the database deletes records by itself, through any hold: set {cure} in every metasrv's [wal]{said}"
         return build(KIND, "True", Reason.SECOND_PRUNER, message)
     differing = [f"in the metasrv's [wal] {listed}"] if found else []
     differing += _of_datanodes(case.spec, view)
-    pasted = _not_pasted(case.spec, case.observed)
+    pasted = _not_pasted(case)
     if pasted is not None:
         return build(KIND, "True", Reason.CONFIG_NOT_PASTED, "; ".join([pasted, *differing]))
     if differing:
@@ -122,12 +130,12 @@ def _counted(datanodes: int) -> str:
     return "1 datanode" if datanodes == 1 else f"{datanodes} datanodes"
 
 
-def _not_pasted(spec: WALClusterSpec, observed: Observed) -> str | None:
+def _not_pasted(case: Case) -> str | None:
     """What of the rendered `[wal]` a GreptimeDBCluster lacks, and where to paste it; None: nothing."""
-    found = observed.greptimedb_cluster
-    if not isinstance(found, GreptimeDBCluster) or spec.wal_config is None or spec.greptimedb is None:
+    found, spec = case.observed.named_cluster, case.spec
+    if not isinstance(found, GreptimeDBCluster) or spec.wal_config is None:
         return None
-    rendered = render_wal_config(spec, observed.declared_version(spec.greptimedb))
+    rendered = render_wal_config(case.cluster, spec, case.version)
     lacking = not_pasted(found, rendered)
     if not lacking:
         return None
@@ -137,15 +145,6 @@ def _not_pasted(spec: WALClusterSpec, observed: Observed) -> str | None:
     return (
         f"GreptimeDBCluster {found.key.name}: {listed}{more}; paste [wal] of ConfigMap {name}: metasrv.toml into"
         " spec.meta.config, datanode.toml into the config of the datanodes"
-    )
-
-
-def _declared(spec: WALClusterSpec, greptimedb: GreptimeDB) -> Declared:
-    return Declared(
-        topic_name_prefix=spec.topics.prefix,
-        num_topics=spec.topics.count,
-        prunes=greptimedb.auto_prune.prunes,
-        logical_delete=greptimedb.auto_prune.is_logical,
     )
 
 

@@ -6,14 +6,8 @@ from collections.abc import Callable, Iterable, Sequence
 from datetime import datetime
 
 from seawall.api.meta import Condition, ConditionType, InvalidSpec
-from seawall.api.v1alpha1.cluster import (
-    BrokersStatus,
-    KafkaStatus,
-    TopicsStatus,
-    WALCluster,
-    WALClusterStatus,
-    WALStatus,
-)
+from seawall.api.v1alpha1.cluster import TopicsStatus, WALCluster, WALClusterStatus, WALStatus
+from seawall.api.v1alpha1.kafka_brokers import BrokersStatus, KafkaStatus
 from seawall.domain.brokers.status import own_conditions
 from seawall.domain.cluster.actions import ClusterAction
 from seawall.domain.cluster.data_plane import (
@@ -24,6 +18,7 @@ from seawall.domain.cluster.data_plane import (
 )
 from seawall.domain.cluster.gate import gate_conditions, gate_event
 from seawall.domain.cluster.identity import why_wrong
+from seawall.domain.cluster.limits import limit_conditions, limit_event
 from seawall.domain.cluster.observed import Observed
 from seawall.domain.cluster.reasons import Reason
 from seawall.domain.cluster.settings import settings_conditions, settings_event
@@ -37,12 +32,15 @@ from seawall.domain.conditions import (
     loss_event,
     transition_events,
 )
+from seawall.domain.datanodes.health import datanode_conditions
 from seawall.domain.decision import Decision, Published
 from seawall.domain.kafka import KafkaView, NoKafka
+from seawall.domain.kafka_in_sync.decide import own_conditions as in_sync_conditions
+from seawall.domain.kafka_security.status import own_conditions as security_conditions
 from seawall.domain.ledger.observation import Unavailable
 from seawall.domain.ledger.page import LedgerPage, TopicLine
 from seawall.domain.ledger.reasons import Reason as Against
-from seawall.domain.rollout.health import datanode_conditions
+from seawall.domain.managed_kafka.decide import own_conditions as nodes_conditions
 from seawall.domain.step import Event
 from seawall.domain.text import listed
 from seawall.domain.topics.pool import TopicState
@@ -69,7 +67,7 @@ def wal_conditions(cluster: WALCluster, observed: Observed, build: Callable[...,
 def _of_ledger(
     cluster: WALCluster, observed: Observed, before: Condition | None, build: Callable[..., Condition]
 ) -> tuple[Condition, ...]:
-    if isinstance(cluster.spec, InvalidSpec) or cluster.spec.greptimedb is None:
+    if isinstance(cluster.spec, InvalidSpec) or cluster.spec.database is None:
         return ()
     match observed.ledger:
         case LedgerPage() as page if damaged := page.damaged():
@@ -92,7 +90,7 @@ def wal_status(cluster: WALCluster, observed: Observed) -> WALStatus | None:
     """The numbers of the newest look that succeeded; those before, while they are about the same."""
     if isinstance(cluster.spec, InvalidSpec):
         return cluster.status.wal
-    if cluster.spec.greptimedb is None:
+    if cluster.spec.database is None:
         return _only_shards(cluster.status.wal)
     page, before = observed.ledger, cluster.status.wal
     if not isinstance(page, LedgerPage):
@@ -167,6 +165,7 @@ def status_of(case: Case, verdict: Verdict) -> WALClusterStatus:
             ),
             *data_plane_conditions(case.cluster, case.observed, build),
             *settings_conditions(case.cluster, case.observed, build),
+            *limit_conditions(case.cluster, case.observed, build),
             *gate_conditions(case.cluster, case.observed, build),
             *wal_conditions(case.cluster, case.observed, build),
             *sharing_conditions(case.cluster, case.observed, build),
@@ -184,8 +183,11 @@ def status_of(case: Case, verdict: Verdict) -> WALClusterStatus:
         reassignment=case.cluster.status.reassignment,
         data_plane=data_plane_status(case.cluster, case.observed),
         wal=wal_status(case.cluster, case.observed),
+        disruption=case.cluster.status.disruption,
         restart=case.cluster.status.restart,
         deletion=case.cluster.status.deletion,
+        managed_kafka=case.cluster.status.managed_kafka,
+        kafka_security=case.cluster.status.kafka_security,
     )
 
 
@@ -209,6 +211,7 @@ def status_without_pool(cluster: WALCluster, verdict: Verdict, observed: Observe
             build(ConditionType.TOPICS_READY, "Unknown", verdict.reason, verdict.message),
             *data_plane_conditions(cluster, observed, build),
             *settings_conditions(cluster, observed, build),
+            *limit_conditions(cluster, observed, build),
             *gate_conditions(cluster, observed, build),
             *wal_conditions(cluster, observed, build),
             *sharing_conditions(cluster, observed, build),
@@ -219,8 +222,11 @@ def status_without_pool(cluster: WALCluster, verdict: Verdict, observed: Observe
         reassignment=cluster.status.reassignment,
         data_plane=data_plane_status(cluster, observed),
         wal=wal_status(cluster, observed),
+        disruption=cluster.status.disruption,
         restart=cluster.status.restart,
         deletion=cluster.status.deletion,
+        managed_kafka=cluster.status.managed_kafka,
+        kafka_security=cluster.status.kafka_security,
     )
 
 
@@ -235,6 +241,7 @@ def events_of(cluster: WALCluster, status: WALClusterStatus) -> tuple[Event, ...
         adopted,
         data_plane_event(cluster, status),
         settings_event(cluster, status),
+        limit_event(cluster, status),
         gate_event(cluster, status),
         wal_event(cluster, status),
     )
@@ -256,7 +263,14 @@ def without_pool(cluster: WALCluster, observed: Observed, verdict: Verdict, *act
 def _conditions_of_others(cluster: WALCluster) -> tuple[Condition, ...]:
     """What other controllers wrote stays as it is."""
     status = cluster.status
-    return (*schedule.own_conditions(status), *own_conditions(status), *datanode_conditions(status))
+    return (
+        *schedule.own_conditions(status),
+        *own_conditions(status),
+        *datanode_conditions(status),
+        *nodes_conditions(status),
+        *in_sync_conditions(status),
+        *security_conditions(status),
+    )
 
 
 def _conditions(cluster: WALCluster, now: datetime) -> ConditionBuilder:

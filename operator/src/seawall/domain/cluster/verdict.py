@@ -22,8 +22,11 @@ from seawall.domain.dataplane.identity import is_older_than_declared
 from seawall.domain.dataplane.view import DataPlaneView
 from seawall.domain.decision import Failure
 from seawall.domain.kafka import KafkaView, NoKafka, Unreachable
+from seawall.domain.kafka_security.status import standing as standing_of_users
 from seawall.domain.kubernetes import ConfigMap
 from seawall.domain.ledger.observation import UnavailableReason
+from seawall.domain.managed_kafka.decide import standing
+from seawall.domain.managed_kafka.reasons import Reason as NodesReason
 from seawall.domain.text import listed
 from seawall.domain.times import CLUSTER_PATIENT_SECONDS, CLUSTER_RECENT, CLUSTER_RETRY_SECONDS, CLUSTER_SOON_SECONDS
 from seawall.domain.topics.pool import Pool, TopicState
@@ -75,8 +78,8 @@ def _is_recent(cluster: WALCluster, kind: ConditionType, now: datetime) -> bool:
 
 
 def may_create_topics(case: Case) -> bool:
-    """Whether there are brokers enough for the replicas of a new topic."""
-    return case.spec.topics.replication_factor <= len(case.kafka.online)
+    """Whether there are brokers enough for the replicas of a new topic, and none whose disk may be formatted again."""
+    return case.observed.forming is None and case.spec.topics.replication_factor <= len(case.kafka.online)
 
 
 def _topic_lost(case: Case) -> Verdict | None:
@@ -182,6 +185,15 @@ def _in_state(state: TopicState, reason: Reason, what: str) -> Callable[[Case], 
     return check
 
 
+def _forming(case: Case) -> Verdict | None:
+    """A managed Kafka that does not take records yet."""
+    why, names = case.observed.forming, case.pool.in_state(TopicState.MISSING)
+    if why is None or not names:
+        return None
+    message = f"{len(names)} of {len(case.pool.states)} topics are missing: {why}"
+    return Verdict(Outlook.PROGRESSING, NodesReason.BRINGING_UP, message, CLUSTER_SOON_SECONDS)
+
+
 def _config_map_outdated(case: Case) -> Verdict | None:
     wanted, found = case.wal_config, case.observed.config_map
     if wanted is None or (found is not None and found.data == wanted.data):
@@ -201,13 +213,13 @@ def _database_changed(case: Case) -> Verdict | None:
 
 
 def _version_differs(case: Case) -> Verdict | None:
-    view, declared = case.observed.data_plane, case.spec.greptimedb
-    if declared is None or not isinstance(view, DataPlaneView) or view.version is None:
+    view, declared = case.observed.data_plane, case.spec.declared_version
+    if case.spec.http is not None or not isinstance(view, DataPlaneView) or view.version is None:
         return None
     version = case.observed.declared_version(declared)
     if version is None or not is_older_than_declared(view.version, version):
         return None
-    where = "dataPlane.greptimedb.version declares" if declared.version else "the GreptimeDBCluster's image declares"
+    where = "dataPlane.greptimedb.version declares" if declared else "the GreptimeDBCluster's image declares"
     message = f"GreptimeDB {view.version} runs and {where} {version}"
     return Verdict(Outlook.STALLED, Reason.VERSION_DIFFERS, f"{message}: declare what runs, or finish the upgrade")
 
@@ -220,6 +232,14 @@ def _contested(case: Case) -> Verdict | None:
     return Verdict(Outlook.STALLED, Reason.PREFIX_CONTESTED, message, CLUSTER_RETRY_SECONDS)
 
 
+def _kafka_nodes(case: Case) -> Verdict | None:
+    """What a managed Kafka cannot mend by itself, although it answers."""
+    found = standing(case.cluster)
+    if found is not None and found.outlook is Outlook.STALLED:
+        return found
+    return standing_of_users(case.cluster)
+
+
 GRAVE: tuple[Callable[[Case], Verdict | None], ...] = (
     _database_changed,
     _topic_lost,
@@ -230,6 +250,7 @@ GRAVE: tuple[Callable[[Case], Verdict | None], ...] = (
 
 CHECKS: tuple[Callable[[Case], Verdict | None], ...] = (
     *GRAVE,
+    _kafka_nodes,
     _record_unreadable,
     _managed_by_strimzi,
     _config_map_taken,
@@ -237,6 +258,7 @@ CHECKS: tuple[Callable[[Case], Verdict | None], ...] = (
     _reassigning,
     _replication_factor_differs,
     _unguarded,
+    _forming,
     _in_state(TopicState.MISSING, Reason.CREATING, "are missing"),
     _in_state(TopicState.LEADERLESS, Reason.LEADERLESS, "have no leader"),
     _in_state(TopicState.DRIFTED, Reason.REPAIRING, "have configs that differ"),

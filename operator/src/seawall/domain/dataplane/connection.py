@@ -101,6 +101,31 @@ class DataPlaneConnection:
     datanode_http_port: int = 4000
 
 
+@dataclass(frozen=True, slots=True)
+class HTTPConnection:
+    """The URL of a database that serves the contract of docs/any-database.md, TLS to it, and who Seawall is to it."""
+
+    url: str
+    tls: ClientTLS = SYSTEM_TRUST
+    user: User | None = None
+
+
+DatabaseConnection = DataPlaneConnection | HTTPConnection
+
+CONTRACT_ROOT = "/seawall/v1"
+"""What all paths of the contract begin with."""
+
+
+def contract_address(url: str) -> str:
+    """Where such a database has its switch of maintenance: a metasrv's address has no path."""
+    return f"{url.rstrip('/')}{CONTRACT_ROOT}"
+
+
+def url_of_contract(address: str) -> str | None:
+    """The URL of the database that has this address; None: it is a metasrv's."""
+    return address.removesuffix(CONTRACT_ROOT) if address.endswith(CONTRACT_ROOT) else None
+
+
 class NotReached(StrEnum):
     """Why a part of the data plane could not be asked; each is a reason of DataPlaneReachable, which then is False."""
 
@@ -111,10 +136,12 @@ class NotReached(StrEnum):
     """The frontend did not answer: as for the metasrv."""
     METADATA_STORE_UNREACHABLE = "MetadataStoreUnreachable"
     """No member of etcd, or no primary of PostgreSQL or MySQL, answered: as for the metasrv."""
+    DATABASE_UNREACHABLE = "DatabaseUnreachable"
+    """The database of `dataPlane.http` did not answer: as for the metasrv."""
     AUTHENTICATION_FAILED = "DataPlaneAuthenticationFailed"
-    """etcd, PostgreSQL, MySQL or the frontend refused the user, wants one, or does not let it do what it must; or a
-    proxy before the metasrv wants one. Mend the Secret, or the user's rights; etcd's gateway wants client certificates
-    without a common name."""
+    """etcd, PostgreSQL, MySQL, the frontend or the database of `http` refused the user, wants one, or does not let it
+    do what it must; or a proxy before the metasrv wants one. Mend the Secret, or the user's rights; etcd's gateway
+    wants client certificates without a common name."""
     TLS_FAILED = "DataPlaneTLSFailed"
     """A TLS handshake failed: the CA is not the one that signed, the certificate has expired or is for another name, or
     ours is refused. The message says which of them, and what to mend."""
@@ -125,7 +152,7 @@ class NotReached(StrEnum):
     or MySQL lead: fence the old one."""
     UNEXPECTED_ANSWER = "UnexpectedAnswer"
     """Something else answered at this address, or a report or key makes no sense: correct the address, or upgrade
-    Seawall when GreptimeDB is newer."""
+    Seawall when GreptimeDB is newer. Of `http`: `seawall conformance <url>` says what is not as the contract says."""
     CLUSTER_MISSING = "GreptimeDBClusterMissing"
     """`clusterRef` names no GreptimeDBCluster, or the operator may not read it: do what the message says."""
     CLUSTER_UNSUITABLE = "GreptimeDBClusterUnsuitable"
@@ -137,7 +164,12 @@ class NotReached(StrEnum):
     """The operator may not read a Secret that the connection needs: name it in the chart's `secrets.names`."""
 
 
-SILENCES = (NotReached.METASRV_UNREACHABLE, NotReached.FRONTEND_UNREACHABLE, NotReached.METADATA_STORE_UNREACHABLE)
+SILENCES = (
+    NotReached.METASRV_UNREACHABLE,
+    NotReached.FRONTEND_UNREACHABLE,
+    NotReached.METADATA_STORE_UNREACHABLE,
+    NotReached.DATABASE_UNREACHABLE,
+)
 """What mends itself when the other side comes back."""
 
 

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from seawall.domain.dataplane.region_reports import RegionReports
-from seawall.domain.dataplane.reports import RegionReport
+from seawall.domain.dataplane.reports import RegionReport, RegionRole
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,28 +32,45 @@ class Flushed:
         leader: the datanode.
         data: the flushed entry id of the region, or of the metric engine's data region.
         metadata: that of the metric engine's second region; None: there is none.
+        followers: datanodes that follow it, as was decided by; None: they do not count.
+        claimants: datanodes that said to lead it, as was decided by: a former leader says so for as long as it is
+            remembered.
     """
 
     leader: int
     data: int
     metadata: int | None = None
+    followers: frozenset[int] | None = None
+    claimants: frozenset[int] = frozenset()
 
 
 def why_less_flushed(decided: Mapping[int, Flushed], reports: Iterable[RegionReport]) -> str | None:
     """Which region has flushed less than was decided by, or is not reported by its leader; None: none of them.
 
-    A leader that changed counts as one that is silent: the next look sees who leads.
+    A leader that changed counts as one that is silent: the next look sees who leads. So does one more that says to
+    lead: the former leader's last report may still be there, and the new one need not open where that one was. A
+    follower that was not there may need what those did not that were.
     """
     missing = dict(decided)
     for report in RegionReports.of(reports).of_regions(decided.keys()):
         before = decided[report.region_id]
         if report.datanode_id != before.leader:
+            if _is_new(report, before):
+                who = "a follower" if report.role is RegionRole.FOLLOWER else "a leader"
+                return f"region {report.region_id} has {who} on datanode {report.datanode_id} that is new"
             continue
         metadata = None if report.metadata is None else report.metadata.flushed_entry_id
         if _is_less(report.data.flushed_entry_id, before.data) or _is_less(metadata, before.metadata):
             return f"region {report.region_id} has flushed less than when it was looked at"
         missing.pop(report.region_id, None)
     return f"region {min(missing)} is not reported by its leader any more" if missing else None
+
+
+def _is_new(report: RegionReport, before: Flushed) -> bool:
+    """Whether who is not the leader that was decided by has another role than then."""
+    if report.role is RegionRole.FOLLOWER:
+        return before.followers is not None and report.datanode_id not in before.followers
+    return report.datanode_id not in before.claimants
 
 
 def _is_less(now: int | None, before: int | None) -> bool:

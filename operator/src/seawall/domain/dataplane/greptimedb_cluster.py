@@ -16,9 +16,10 @@ from enum import Enum, StrEnum
 from typing import Any
 
 from seawall.api.meta import Key
-from seawall.api.v1alpha1.data_plane import AutoPrune, FrontendAuth, GreptimeDB, GreptimeTLS
+from seawall.api.v1alpha1.data_plane import AutoPrune, FrontendAuth
 from seawall.api.v1alpha1.metadata_store import Etcd, MetadataStore
 from seawall.domain.dataplane.connection import NoDataPlane, NotReached
+from seawall.domain.dataplane.declared import Database, DatanodeSet
 
 KIND = "GreptimeDBCluster"
 DEFAULT_PREFIX = "greptimedb_wal_topic"
@@ -44,32 +45,6 @@ class Absence(Enum):
     STANDALONE = (
         "{name} is a GreptimeDBStandalone, which has no metasrv and never prunes: only a GreptimeDBCluster can be named"
     )
-
-
-@dataclass(frozen=True, slots=True)
-class DatanodeSet:
-    """The datanodes of one StatefulSet.
-
-    Attributes:
-        stateful_set: its name.
-        where: the field of the GreptimeDBCluster's spec that describes them.
-        replicas: how many there are.
-        partition: `rollingUpdate.partition`: an edit of the GreptimeDBCluster restarts pods from this ordinal on.
-        config: their TOML.
-        http_port: where they serve HTTP.
-    """
-
-    stateful_set: str
-    where: str
-    replicas: int
-    partition: int
-    config: str = ""
-    http_port: int = 4000
-
-    @property
-    def keeps_all(self) -> bool:
-        """Whether an edit restarts none of them by itself."""
-        return self.partition >= self.replicas
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,48 +92,22 @@ class GreptimeDBCluster:
 
 
 @dataclass(frozen=True, slots=True)
-class Database:
-    """A database as it is declared, or as its GreptimeDBCluster says: nothing is left to be found.
+class DeclaredBeside:
+    """What a person declares beside the name of a GreptimeDBCluster; None where that says it."""
 
-    Attributes:
-        cluster: the GreptimeDBCluster, where one is named.
-    """
-
-    version: str
-    metasrv: str
-    frontend: str
-    metadata_store: MetadataStore
     auto_prune: AutoPrune
-    tls: GreptimeTLS | None = None
+    version: str | None = None
+    metadata_store: MetadataStore | None = None
     auth: FrontendAuth | None = None
-    datanode_http_port: int = 4000
-    cluster: GreptimeDBCluster | None = None
-
-
-def declared_database(greptimedb: GreptimeDB) -> Database:
-    """The database of a spec with addresses. Only to be called for one without `clusterRef`."""
-    store = greptimedb.metadata_store
-    if greptimedb.version is None or greptimedb.metasrv is None or greptimedb.frontend is None or store is None:
-        raise ValueError("no addresses")  # the rule of the model refuses it
-    return Database(
-        greptimedb.version,
-        greptimedb.metasrv,
-        greptimedb.frontend,
-        store,
-        greptimedb.auto_prune,
-        greptimedb.tls,
-        greptimedb.auth,
-        greptimedb.datanode_http_port,
-    )
 
 
 def found_database(
-    greptimedb: GreptimeDB, name: str, found: GreptimeDBCluster | Absence, prefix: str
+    declared: DeclaredBeside, name: str, found: GreptimeDBCluster | Absence, prefix: str
 ) -> Database | NoDataPlane:
     """The database of a GreptimeDBCluster, or in one sentence why there is none that Seawall can work with.
 
     Args:
-        greptimedb: what is declared beside it.
+        declared: what is declared beside it.
         name: of the GreptimeDBCluster.
         found: it, or why there is none.
         prefix: of the WALCluster's topics.
@@ -166,8 +115,8 @@ def found_database(
     if isinstance(found, Absence):
         return NoDataPlane(NotReached.CLUSTER_MISSING, found.value.format(name=name))
     problem = _why_not(found, prefix)
-    store = greptimedb.metadata_store or _found_store(found)
-    version = greptimedb.version or found.version
+    store = declared.metadata_store or _found_store(found)
+    version = declared.version or found.version
     if problem is None and isinstance(store, str):
         problem = store
     if problem is None and version is None:
@@ -179,10 +128,11 @@ def found_database(
         metasrv=found.url(f"{name}-meta", found.meta_port),
         frontend=found.url(found.frontend, found.frontend_port),
         metadata_store=store,
-        auto_prune=greptimedb.auto_prune,
-        auth=greptimedb.auth,
+        auto_prune=declared.auto_prune,
+        auth=declared.auth,
         datanode_http_port=found.datanodes[0].http_port,
-        cluster=found,
+        cluster=found.key.name,
+        datanodes=found.datanodes,
     )
 
 

@@ -44,6 +44,10 @@ class Node:
     version: str
 
 
+WHOSE = " (the frontend's, where there is one)"
+"""Of which the list is: people look whether the address is right."""
+
+
 def find_contradiction(
     reports: Iterable[DatanodeReport], snapshot: MetadataSnapshot, nodes: Iterable[Node] | None
 ) -> str | None:
@@ -66,9 +70,7 @@ def _reports_without_address(reported: dict[int, DatanodeReport], snapshot: Meta
         address = snapshot.datanodes.get(number)
         if address != report.address:
             stored = "no such datanode" if address is None else f"datanode {number} at {address}"
-            return (
-                f"the metasrv has a report of datanode {number} at {report.address} and the metadata store has {stored}"
-            )
+            return f"the reports have datanode {number} at {report.address} and the metadata store has {stored}"
     return None
 
 
@@ -78,7 +80,7 @@ def _regions_without_metadata(reported: dict[int, DatanodeReport], snapshot: Met
     led = np.unique(regions.region[regions.claims_to_lead])
     if not len(led) or _knows_any(snapshot, led):
         return None
-    return f"the metasrv reports {len(led)} regions and the metadata store knows none of them"
+    return f"{len(led)} regions are reported and the metadata store knows none of them"
 
 
 def _knows_any(snapshot: MetadataSnapshot, regions: RegionIds) -> bool:
@@ -96,11 +98,11 @@ def _nodes_differ(reported: dict[int, DatanodeReport], nodes: Iterable[Node]) ->
     for number in sorted(listed.keys() & reported.keys()):
         if listed[number] != reported[number].address:
             return (
-                f"the frontend lists datanode {number} at {listed[number]} "
-                f"and the metasrv has a report of it at {reported[number].address}"
+                f"the list of nodes{WHOSE} has datanode {number} at {listed[number]} "
+                f"and the reports have it at {reported[number].address}"
             )
     if listed and reported and listed.keys().isdisjoint(reported.keys()):
-        return "the frontend lists other datanodes than those that report to the metasrv"
+        return f"the list of nodes{WHOSE} has other datanodes than those that report"
     return None
 
 

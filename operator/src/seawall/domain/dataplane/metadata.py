@@ -112,6 +112,8 @@ class Route:
     leader: int | None
     state: LeaderState
     mod_revision: int
+    followers: tuple[int, ...] = ()
+    """The datanodes that have a read replica or a hot standby of it, each once, in rising order."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -166,12 +166,23 @@ class RegionTopics(Mapping[int, frozenset[str]]):
 
 
 class Routes(Mapping[int, Route]):
-    """By region its route; `region` rises."""
+    """By region its route; `region` rises.
 
-    __slots__ = ("leader", "mod_revision", "region", "state")
+    A follower is a row of `follower`, its datanode, and of `follower_route`, the row of its region; that rises.
+    """
 
-    def __init__(self, region: RegionIds, leader: Words, state: npt.NDArray[np.uint8], mod_revision: Numbers) -> None:
+    __slots__ = ("follower", "follower_route", "leader", "mod_revision", "region", "state")
+
+    def __init__(
+        self,
+        region: RegionIds,
+        leader: Words,
+        state: npt.NDArray[np.uint8],
+        mod_revision: Numbers,
+        followers: tuple[Numbers, RegionIds] | None = None,
+    ) -> None:
         self.region, self.leader, self.state, self.mod_revision = region, leader, state, mod_revision
+        self.follower_route, self.follower = followers or (np.zeros(0, np.int64), np.zeros(0, np.uint64))
 
     @classmethod
     def of(cls, given: Mapping[int, Route] | Iterable[tuple[int, Route]]) -> Routes:
@@ -179,7 +190,11 @@ class Routes(Mapping[int, Route]):
         if isinstance(given, cls):
             return given
         region, leader, state, revision = array("Q"), _WordsWritten(), bytearray(), array("q")
+        followed, follower = array("q"), array("Q")
         for region_id, route in given.items() if isinstance(given, Mapping) else given:
+            for datanode in route.followers:
+                followed.append(len(region))
+                follower.append(datanode)
             region.append(region_id)
             leader.append(route.leader)
             state.append(_NUMBER_OF_STATE[route.state])
@@ -188,7 +203,12 @@ class Routes(Mapping[int, Route]):
         order = np.argsort(ids, kind="stable")
         rows = order[_is_last(ids[order])]
         states, revisions = np.frombuffer(state, np.uint8)[rows], np.frombuffer(revision, np.int64)[rows]
-        return cls(ids[rows], leader.words().take(rows), states, revisions)
+        place = np.full(len(ids), -1, np.int64)
+        place[rows] = np.arange(len(rows))
+        at, datanodes = place[np.frombuffer(followed, np.int64)], np.frombuffer(follower, np.uint64)
+        order = np.lexsort((datanodes, at))
+        order = order[at[order] >= 0]
+        return cls(ids[rows], leader.words().take(rows), states, revisions, (at[order], datanodes[order]))
 
     @property
     def is_normal(self) -> Mask:
@@ -200,7 +220,9 @@ class Routes(Mapping[int, Route]):
         row = int(np.searchsorted(self.region, np.uint64(region)))
         if row == len(self.region) or self.region[row] != region:
             raise KeyError(region)
-        return Route(self.leader.at(row), STATES[self.state[row]], int(self.mod_revision[row]))
+        first, last = np.searchsorted(self.follower_route, [row, row + 1])
+        followers = tuple(self.follower[first:last].tolist())
+        return Route(self.leader.at(row), STATES[self.state[row]], int(self.mod_revision[row]), followers)
 
     def __iter__(self) -> Iterator[int]:
         return (int(region) for region in self.region)

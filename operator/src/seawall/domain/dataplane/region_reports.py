@@ -89,6 +89,20 @@ class RegionReports(Sequence[RegionReport]):
         claims: Mask = self.role != _NUMBER_OF_ROLE[RegionRole.FOLLOWER]
         return claims
 
+    def claimants(self) -> dict[int, frozenset[int]]:
+        """By region which datanodes believe that they lead it, where several do."""
+        region, datanode = self.region[self.claims_to_lead], self.datanode[self.claims_to_lead]
+        order = np.argsort(region, kind="stable")
+        region, datanode = region[order], datanode[order]
+        same = region[1:] == region[:-1]
+        several = np.zeros(len(region), np.bool_)
+        several[1:] |= same
+        several[:-1] |= same
+        found: dict[int, set[int]] = {}
+        for one, node in zip(region[several].tolist(), datanode[several].tolist(), strict=True):
+            found.setdefault(one, set()).add(node)
+        return {one: frozenset(nodes) for one, nodes in found.items()}
+
     @property
     def is_plain_leader(self) -> Mask:
         """Where the datanode is a leader, and nothing else."""

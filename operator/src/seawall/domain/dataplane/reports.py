@@ -67,6 +67,8 @@ class DatanodeReport:
     regions: Sequence[RegionReport]
     newest_ids: Mapping[str, int] = field(default_factory=dict)
     """By topic the greatest entry id that the datanode knows of; a topic that it has not used lately is left out."""
+    answer_used: float = field(default=0.0, compare=False)
+    """Of the longest answer that is read, how much the one took that it came with, from 0 to 1."""
 
 
 def newest_reports(reports: Iterable[DatanodeReport]) -> tuple[DatanodeReport, ...]:

@@ -8,12 +8,19 @@ from datetime import datetime
 
 import numpy as np
 
+from seawall.domain.dataplane.followers import Followers, find_followers, most_behind
 from seawall.domain.dataplane.identity import Node, weakest_version
 from seawall.domain.dataplane.mapped_regions import map_regions
 from seawall.domain.dataplane.metadata import MetadataSnapshot
+from seawall.domain.dataplane.metadata_tables import Routes
+from seawall.domain.dataplane.region_reports import region_reports
 from seawall.domain.dataplane.reports import DatanodeReport
 from seawall.domain.dataplane.wal_settings import DatanodeSettings, WALSettings
 from seawall.domain.times import DATABASE_REPORTING_WITHIN
+
+NEAR_LIMIT = 0.8
+"""From this share of what can be read on people are told, so that they need not hear of it when it is too late."""
+STEP = 5
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +41,16 @@ class DataPlaneView:
     """What its metasrv runs with; None: it did not say."""
     datanode_wal: Mapping[int, DatanodeSettings] = field(default_factory=dict)
     """What those datanodes run with that report and say so, by their ids."""
+    answer_used: float = field(default=0.0, compare=False)
+    """Of the longest answer about regions that is read, how much the newest took, from 0 to 1."""
+    near_limit: int | None = None
+    """The same in percent, in steps of 5, from NEAR_LIMIT on: what people must know does not change with each byte."""
+    followers: int = 0
+    """How many read replicas and hot standbys of regions the routes name."""
+    silent_followers: int = 0
+    """How many of them have not said where they are."""
+    follower_lag: int | None = None
+    """Entries from the slowest to its leader, rounded up to a power of two: it does not change with each flush."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +76,8 @@ def view_data_plane(
     """Counts what the newest report of each datanode and the metadata say."""
     reported = {report.datanode_id for report in reports}
     mapped = map_regions(snapshot)
+    used = max((report.answer_used for report in reports), default=0.0)
+    followers, lag = _followers(reports, Routes.of(snapshot.routes))
     return DataPlaneView(
         datanodes=len(snapshot.datanodes.keys() | reported),
         reporting=len(reporting(reports, now)),
@@ -69,4 +88,16 @@ def view_data_plane(
         version=weakest_version(nodes),
         wal=wal.metasrv,
         datanode_wal=wal.datanodes,
+        answer_used=used,
+        near_limit=int(used * 100) // STEP * STEP if used >= NEAR_LIMIT else None,
+        followers=len(followers),
+        silent_followers=int(np.count_nonzero(~followers.position.known)),
+        follower_lag=1 << (lag - 1).bit_length() if lag else lag,
     )
+
+
+def _followers(reports: Sequence[DatanodeReport], routes: Routes) -> tuple[Followers, int | None]:
+    """They, and how far the slowest is behind; where there are none, no report is looked at."""
+    regions = region_reports(reports if len(routes.follower) else ())
+    followers = find_followers(regions, routes)
+    return followers, most_behind(followers, regions)

@@ -23,8 +23,33 @@ KAFKA = "kafka"
 
 
 @dataclass(frozen=True, slots=True)
+class Capabilities:
+    """What a database says that it can do, by the contract of docs/any-database.md."""
+
+    markers: bool
+    """Its regions read the pruned marker when they open, and it moves markers by compare-and-swap."""
+    durable_starts: bool
+    """Each region, a new one too, has a start of its replay that survives, and reads nothing below it."""
+    flush: bool
+    """It flushes regions when it is asked to."""
+    maintenance: bool
+    """It has a switch of maintenance, which a restart of its datanodes needs."""
+
+    @property
+    def absent(self) -> tuple[str, ...]:
+        """What it cannot do, and what that means, as clauses."""
+        missing = (
+            (self.markers or not self.durable_starts, "no markers (mode C: idle regions hold their logs back)"),
+            (self.markers or self.durable_starts, "neither markers nor durable starts (nothing is deleted)"),
+            (self.flush, "no flush (regions hold their logs back until they flush by themselves)"),
+            (self.maintenance, "no maintenance (no datanode is restarted)"),
+        )
+        return tuple(clause for is_there, clause in missing if not is_there)
+
+
+@dataclass(frozen=True, slots=True)
 class WALSettings:
-    """What a metasrv runs with. Only its leader prunes, and any metasrv may lead next."""
+    """What a database runs with. Only a metasrv's leader prunes, and any metasrv may lead next."""
 
     provider: str
     """`kafka`, or where else the WAL is."""
@@ -34,6 +59,8 @@ class WALSettings:
     """`auto_prune_interval`, 0: off; None: it did not say."""
     logical_delete: bool = False
     """`auto_prune_logical_delete`, which there is since 1.1: markers move, and no record is deleted."""
+    capabilities: Capabilities | None = None
+    """Of a database that serves the contract; None: it is a GreptimeDB, whose version says what it can do."""
 
     @property
     def is_kafka(self) -> bool:

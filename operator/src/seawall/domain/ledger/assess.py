@@ -15,6 +15,7 @@ from seawall.domain.columns import Ids, Numbers, mask_of
 from seawall.domain.ledger import flushed_ids
 from seawall.domain.ledger.bounds import Claims, Watched, make_bounds
 from seawall.domain.ledger.dead_watch import Surroundings, find_dead
+from seawall.domain.ledger.followers import follower_bounds
 from seawall.domain.ledger.identities import (
     Identity,
     find_findings,
@@ -27,7 +28,7 @@ from seawall.domain.ledger.identities import (
 from seawall.domain.ledger.intents import FenceRecord
 from seawall.domain.ledger.ledger import Inputs
 from seawall.domain.ledger.mode import PruneMode
-from seawall.domain.ledger.policy import EffectivePolicy, Policy, Safety, effective_policy
+from seawall.domain.ledger.policy import EffectivePolicy, Policy, Safety, counts_followers, effective_policy
 from seawall.domain.ledger.read import Memory, Read
 from seawall.domain.ledger.regions import RegionsOfTopics, build_regions
 from seawall.domain.ledger.report_history import (
@@ -82,7 +83,9 @@ def assess(memory: Memory, read: Read, prune_mode: PruneMode, policies: Iterable
         memory.reports_history, names, regions, read.began, max(VANISHED_KEPT, int(open_grace.max(initial=0)))
     )
     topics = _topics(table, read, reports_history, open_grace)
-    identities = find_identities(memory, read, table, topics, reports_history)
+    counts = mask_of((counts_followers(by_topic.get(name)) for name in names), len(names))
+    counted = table.followers.of_regions(regions.region[counts[regions.topic]])
+    identities = find_identities(memory, read, replace(table, followers=counted), topics, reports_history)
     findings = find_findings(memory, read, table.names, identities)
     observed_at = _recorded_at(names, read, recorded_since)
     fresh = freshness(reports_history, regions, read.began, stale_after, Evidence(observed_at, open_grace))
@@ -114,10 +117,11 @@ def assess(memory: Memory, read: Read, prune_mode: PruneMode, policies: Iterable
     )
     too_short = watched_too_shortly(reports_history, read.began, open_grace)
     long_enough = observed_at.known & (read.began - observed_at.numbers >= open_grace)
-    bounds = make_bounds(names, read.logs, claims, Watched(too_short, long_enough), read.now)
+    followers = follower_bounds(table.followers, regions, fresh.settled, regions.region[dead.dead], counts)
+    bounds = make_bounds(names, read.logs, claims, Watched(too_short, long_enough, followers), read.now)
     bounds = replace(bounds, restarting=kept_for_restarts(read.restarts, regions, topics, bounds))
     adopted = {name for name, found in identities.items() if found.is_readopted}
-    flushed = flushed_ids.remember(memory.flushed.forget(_regions_of(table, adopted)), regions)
+    flushed = flushed_ids.remember(memory.flushed.forget(_regions_of(table, adopted)), regions, counted)
     fresh = replace(fresh, dead=dead.dead, contradicted=dead.contradicted)
     inputs = Inputs(prune_mode, regions, fresh, topics, bounds)
     logs = remembered_logs(memory, read, findings, adopted)

@@ -10,6 +10,7 @@ import numpy as np
 
 from seawall.domain.columns import Ids, Mask, mask_of
 from seawall.domain.ledger.declarations import Unused
+from seawall.domain.ledger.followers import FollowerBounds
 from seawall.domain.ledger.held import Hold
 from seawall.domain.ledger.holds import lowest_claims
 from seawall.domain.ledger.intents import FenceRecord
@@ -60,10 +61,11 @@ class Claims:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Watched:
-    """For how long topics, and what a run saw of them, were watched; one row for each topic."""
+    """For how long topics, and what a run saw of them, were watched, and who reads them; one row for each topic."""
 
     too_shortly: Mask
     recorded_for_a_grace: Mask
+    followers: FollowerBounds
 
 
 def make_bounds(
@@ -109,6 +111,9 @@ def make_bounds(
         unused_sentence=None if claims.unused is None else claims.unused.sentence,
         recorded_for_a_grace=watched.recorded_for_a_grace,
         dead_sentences=tuple(claims.dead.get(name) for name in names),
+        follower=watched.followers.position,
+        follower_silent=watched.followers.silent,
+        follower_names=watched.followers.names,
     )
 
 

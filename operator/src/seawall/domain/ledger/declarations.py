@@ -163,7 +163,7 @@ def contradicted_problem(regions: Iterable[int], fact: str) -> str:
 
 
 def is_region_id(text: str) -> bool:
-    """Whether it is an id as GreptimeDB writes it: a number of 64 bits."""
+    """Whether it is an id of a region: a number of 64 bits."""
     return _REGION_ID.fullmatch(text) is not None and int(text) < _BEYOND
 
 

@@ -30,7 +30,7 @@ def safety_of(template: PurgeTemplate) -> Safety:
     """The margins of a policy or a run."""
     asked, required = template.safety, template.safety.require_verification
     requirement = None if required is None else Requirement(level_of(required.level), required.max_age)
-    return Safety(asked.keep_entries, asked.stale_after, asked.open_grace, requirement)
+    return Safety(asked.keep_entries, asked.stale_after, asked.open_grace, requirement, asked.count_followers)
 
 
 def level_of(level: VerificationLevel) -> Level:

@@ -1,4 +1,7 @@
-"""The newest flushed id of each region, in memory only: one that goes back was restored from an older copy."""
+"""The newest flushed id of each region, in memory only: one that goes back was restored from an older copy.
+
+A follower that takes over from its own position is no such copy, if what it lacked was kept for it.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +10,19 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from seawall.domain.columns import Ids, Mask, RegionIds, any_by, first_by, found_at, greatest, rows_of
+from seawall.domain.columns import (
+    Ids,
+    Mask,
+    RegionIds,
+    any_by,
+    choose,
+    first_by,
+    found_at,
+    greatest,
+    least_of_all,
+    rows_of,
+)
+from seawall.domain.dataplane.followers import Followers
 from seawall.domain.ledger.intents import FenceRecord
 from seawall.domain.ledger.offsets import flushed_to
 from seawall.domain.ledger.tables import Regions
@@ -62,16 +77,45 @@ def is_below_record(regions: Regions, names: tuple[str, ...], records: Mapping[s
     return newest & was_there & least.above(flushed_to(regions))
 
 
-def remember(before: FlushedIds, regions: Regions) -> FlushedIds:
-    """The greatest ids after this look, of the regions that are there; a lower one is not remembered."""
+def remember(before: FlushedIds, regions: Regions, followers: Followers) -> FlushedIds:
+    """The greatest ids after this look, of the regions that are there; a lower one is not remembered.
+
+    Of a region with followers that count, the lowest of all: any of them may lead next, and opens from where it is.
+    """
     region, first = np.unique(regions.region, return_index=True)
     rows = first.astype(np.int64)
     at = rows_of(before.region, region)
+    old_data, old_metadata = found_at(before.data, at), found_at(before.metadata, at)
+    data = greatest(old_data, regions.data_flushed.take(rows))
+    metadata = greatest(old_metadata, regions.metadata_flushed.take(rows))
+    followed = rows_of(region, followers.region)
     return FlushedIds(
         region,
-        greatest(found_at(before.data, at), regions.data_flushed.take(rows)),
-        greatest(found_at(before.metadata, at), regions.metadata_flushed.take(rows)),
+        _not_beyond(data, followers.data, followed, old_data),
+        _not_beyond(metadata, followers.metadata, followed, old_metadata),
     )
+
+
+def lowest_by_topic(regions: Regions, followers: Followers, count: int) -> Ids:
+    """By topic the least that any region's leader has flushed, or a follower has; unknown where one does not say."""
+    lowest = flushed_to(regions).least_of_all_by(regions.topic, count)
+    if not len(followers):
+        return lowest
+    order = np.argsort(regions.region, kind="stable")
+    at = rows_of(regions.region[order], followers.region)
+    topic = regions.topic[order][at.numbers] if len(regions) else at.numbers
+    return _not_beyond(lowest, followers.position, Ids(topic, at.known), Ids.unknown(count))
+
+
+def _not_beyond(ids: Ids, positions: Ids, at: Ids, unknown: Ids) -> Ids:
+    """Each id, or a lower position of a row that is `at` it; where such a position is unknown, that of `unknown`."""
+    rows = np.flatnonzero(at.known)
+    if not len(rows):
+        return ids
+    groups, is_followed = at.numbers[rows], np.zeros(len(ids), np.bool_)
+    is_followed[groups] = True
+    lowest = positions.take(rows).least_of_all_by(groups, len(ids))
+    return choose(is_followed, choose(lowest.known, least_of_all(ids, lowest), unknown), ids)
 
 
 def clauses(regions: Regions, back: Mask, names: tuple[str, ...]) -> dict[str, str]:

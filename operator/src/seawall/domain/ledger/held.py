@@ -135,13 +135,13 @@ class HoldView:
         """That no hold is worth anything, and the keys to set, in one sentence that stays the same."""
         if not self.database_deletes:
             return None
-        return f"the database deletes by itself, through any hold: set {self.cure}, in the [wal] of every metasrv"
+        return f"the database deletes by itself, through any hold: {self.cure}"
 
     @property
     def why_no_promise(self) -> str | None:
         """Why nothing can be promised by anybody; None: it can."""
         if self.database_deletes is None:
-            return "the metasrv does not say (GET /config) whether the database deletes by itself"
+            return "the database does not say whether it deletes records by itself"
         return self.second_pruner
 
     def logs_of(self, claim: Claim) -> LogIds | None:

@@ -6,7 +6,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime
 
-from seawall.domain.ledger import fence, flushed_ids, offsets
+from seawall.domain.ledger import fence, flushed_ids
 from seawall.domain.ledger.fence import Finding, ObservedLog, Readoption, Verdict
 from seawall.domain.ledger.intents import FenceRecord, database_digest
 from seawall.domain.ledger.read import Memory, Read
@@ -104,14 +104,14 @@ def find_replaced(memory: Memory, read: Read) -> set[str]:
 def find_identities(
     memory: Memory, read: Read, table: RegionsOfTopics, topics: Topics, reports_history: ReportHistory
 ) -> dict[str, Identity]:
-    """The fence, topic by topic; one of which Kafka said nothing is left out."""
+    """The fence, topic by topic; one of which Kafka said nothing is left out. Of the table all followers count."""
     regions, names = table.regions, table.names
     back = flushed_ids.went_back(memory.flushed, regions, is_newest(reports_history, regions))
     first = first_records(memory, read)
     back |= flushed_ids.is_below_record(regions, names, first, is_settled(reports_history, regions))
     clauses = flushed_ids.clauses(regions, back, names)
     known = flushed_ids.greatest_known_ids(regions, topics.marker)
-    lowest = offsets.flushed_to(regions).least_of_all_by(regions.topic, len(names))
+    lowest = flushed_ids.lowest_by_topic(regions, table.followers, len(names))
     highest = flushed_ids.greatest_flushed_ids(regions, len(names))
     heads = [head for head in (read.snapshot, read.newest_head) if head is not None]
     revision, issued = max(head.revision for head in heads), max(head.issued_revision for head in heads)

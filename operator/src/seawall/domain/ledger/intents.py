@@ -43,6 +43,7 @@ from dataclasses import dataclass, replace
 from hashlib import blake2b
 
 from seawall.domain.errors import SeawallError
+from seawall.domain.kafka import id_text
 
 SHARDS = 16
 VERSION = 4
@@ -191,7 +192,7 @@ def _encode(record: FenceRecord, version: int) -> bytes:
 
 
 def _decode(reader: _Reader, version: int) -> FenceRecord:
-    topic_id = base64.urlsafe_b64encode(reader.take(_ID)).rstrip(b"=").decode()
+    topic_id = id_text(reader.take(_ID))
     flags = reader.varint() if version == VERSION else reader.take(1)[0]
     if flags & ~_FLAGS:
         raise UnreadableRecord("an intent has a flag that this version of Seawall does not know")

@@ -24,6 +24,8 @@ class Holder(StrEnum):
 
     REGION = "Region"
     """The region that needs the oldest record: a flush of it would help."""
+    FOLLOWER = "Follower"
+    """A follower of a region, which is behind its leader."""
     MARKER = "Marker"
     """No region: the database has not moved its marker up to what its regions allow (mode A)."""
     RECORDED_COLUMN = "SeenValue"
@@ -97,7 +99,7 @@ def plan(inputs: Inputs) -> Ledger:
     inputs = inputs.without_dead()
     regions, topics, mode = inputs.regions, inputs.topics, inputs.prune_mode.mode
     prunable = offsets.prunable(regions, inputs.freshness, mode)
-    floor = offsets.to_be_recorded(prunable, regions, topics, mode, inputs.bounds.unused)
+    floor = offsets.to_be_recorded(prunable, regions, topics, mode, inputs.bounds)
     return _decide(inputs, prunable, floor, needs_evidence=False)
 
 
@@ -186,6 +188,10 @@ def _holders(case: rules.Case, floor: Ids) -> tuple[Numbers, Ids]:
     holder[lowest.above(floor) | ~lowest.known] = _HOLDERS.index(behind)
     holder[case.without_regions() & bounds.unused] = _HOLDERS.index(Holder.DECLARED)
     holder[floor.known & (bounds.keep_entries > 0)] = _HOLDERS.index(Holder.MARGIN)
+    # A run has seen what the follower needed then: at the floor, too, it is the follower unless a region needs as much.
+    binds = bounds.follower.known & ~bounds.follower.above(kept)
+    holder[binds & (lowest.above(bounds.follower) | kept.above(bounds.follower))] = _HOLDERS.index(Holder.FOLLOWER)
+    kept = least(kept, bounds.follower)
     holder[kept.above(bounds.hold)] = _HOLDERS.index(Holder.HOLD)
     holder[least(kept, bounds.hold).above(verified)] = _HOLDERS.index(Holder.VERIFICATION)
     holder[~floor.known] = _HOLDERS.index(Holder.NOBODY)

@@ -18,6 +18,15 @@ through any hold, whatever is declared: nothing is promised and nothing deleted.
 those: nothing new is promised, nothing deleted, and what was promised stands until something is known. One that runs
 otherwise than declared and deletes nothing endangers nothing, but somebody is wrong: nothing is deleted until both say
 the same.
+
+Any other database says itself what it can do (docs/any-database.md), and is asked again right before each act:
+
+| it declares | what Seawall does |
+|---|---|
+| that it deletes records by itself | reports |
+| markers | mode B |
+| no markers, durable starts | mode C |
+| neither | reports: a region that is born may need what was deleted |
 """
 
 from __future__ import annotations
@@ -55,12 +64,12 @@ class PruneMode:
     database_deletes: bool | None = False
     """Whether the database deletes records by itself, so that no hold is worth anything; None: nobody knows."""
     cure: str = ""
-    """Of a database that deletes: the keys that end it, in the version that runs."""
+    """Of a database that deletes: what ends it, as a clause."""
 
 
 @dataclass(frozen=True, slots=True)
-class GreptimeDB:
-    """What decides the regime of a GreptimeDB: its version, and `[wal]` of its metasrv (None: not set)."""
+class VersionedDatabase:
+    """Of whom the version decides what it can do: that, and `[wal]` of its metasrv (None: not set)."""
 
     version: str
     """As a person declared it."""
@@ -86,12 +95,12 @@ INTERVAL_OFF = 'auto_prune_interval = "0s"'
 LOGICAL = "auto_prune_logical_delete = true"
 
 
-def prune_mode_of(database: GreptimeDB) -> PruneMode:
+def prune_mode_of(database: VersionedDatabase) -> PruneMode:
     """By what runs; where that is not known, nothing may be deleted."""
     found = _by_versions(database)
     deletes = database_deletes(database)
     if deletes:
-        cure = cure_of(database.running or database.version)
+        cure = f"set {cure_of(database.running or database.version)}, in the [wal] of every metasrv"
         return PruneMode(found.mode, Reason.SECOND_PRUNER, database_deletes=True, cure=cure)
     reason = found.report_only
     if database.wal is None:
@@ -101,23 +110,37 @@ def prune_mode_of(database: GreptimeDB) -> PruneMode:
     return replace(found, report_only=reason, database_deletes=deletes)
 
 
+STOP_DELETING = "make it stop, and say so in wal.deletesRecords"
+
+
+def prune_mode_by_contract(wal: WALSettings | None) -> PruneMode:
+    """Of a database that serves the contract, by what it says; None: it did not say."""
+    if wal is None or wal.capabilities is None:
+        return PruneMode(Mode.C, Reason.SETTINGS_UNKNOWN, database_deletes=None)
+    mode = Mode.B if wal.capabilities.markers else Mode.C
+    if wal.deletes:
+        return PruneMode(mode, Reason.SECOND_PRUNER, database_deletes=True, cure=STOP_DELETING)
+    may_delete = wal.capabilities.markers or wal.capabilities.durable_starts
+    return PruneMode(mode, None if may_delete else Reason.STARTS_NOT_DURABLE)
+
+
 def cure_of(version: str) -> str:
     """What of a metasrv's `[wal]` ends that the database deletes: two keys, of which one is new in 1.1."""
     return f"{LOGICAL}, or {INTERVAL_OFF}" if reads_marker_at_open(version) else INTERVAL_OFF
 
 
-def database_deletes(database: GreptimeDB) -> bool | None:
+def database_deletes(database: VersionedDatabase) -> bool | None:
     """Whether the database deletes records by itself; one that does not say and is declared to do so, does."""
     if database.wal is not None:
         return database.wal.deletes
     return True if database.is_declared_to_delete else None
 
 
-def _runs_as_declared(database: GreptimeDB, wal: WALSettings) -> bool:
+def _runs_as_declared(database: VersionedDatabase, wal: WALSettings) -> bool:
     return wal.is_kafka and wal.prunes is database.prunes and wal.deletes is database.is_declared_to_delete
 
 
-def _by_versions(database: GreptimeDB) -> PruneMode:
+def _by_versions(database: VersionedDatabase) -> PruneMode:
     """By what is declared, unless something older runs: what it reads when it opens a region is what counts."""
     if parse_version(database.version) is None:
         return PruneMode(Mode.C, Reason.DATABASE_TOO_OLD)
@@ -129,7 +152,7 @@ def _by_versions(database: GreptimeDB) -> PruneMode:
     return declared
 
 
-def _by_version(database: GreptimeDB, version: str) -> PruneMode:
+def _by_version(database: VersionedDatabase, version: str) -> PruneMode:
     if not reads_marker_at_open(version):
         return PruneMode(Mode.C, Reason.DATABASE_TOO_OLD)
     prunes = database.prunes if database.wal is None else database.wal.prunes

@@ -47,7 +47,7 @@ class UnavailableReason(StrEnum):
     INVALID_SPEC = "InvalidSpec"
     """The WALCluster's spec does not fit the models: mend it, or upgrade the CRDs."""
     NO_DATA_PLANE = "NoDataPlane"
-    """The WALCluster names no database: set dataPlane.greptimedb."""
+    """The WALCluster names no database: set dataPlane.greptimedb, or http."""
     NOT_FIRST_CONTACT = "NoFirstContact"
     """The WALCluster has not met its Kafka cluster yet: its conditions say why."""
     NO_DATABASE_YET = "NoDatabaseYet"

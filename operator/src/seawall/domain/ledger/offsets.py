@@ -53,14 +53,17 @@ def reads_from(regions: Regions, topics: Topics, mode: Mode) -> Ids:
     return greatest(flushed, marker).only(flushed.known & marker.known) + 1
 
 
-def to_be_recorded(prunable_: Ids, regions: Regions, topics: Topics, mode: Mode, unused: Mask) -> Ids:
+def to_be_recorded(prunable_: Ids, regions: Regions, topics: Topics, mode: Mode, bounds: Bounds) -> Ids:
     """The value that a run would see now: A the marker, B what it would announce (or what stands), C min flushed to.
 
-    Of a topic without regions that was declared unused nothing is needed: in B and C it is the last id of its log.
+    B and C: not beyond what a follower needs, which skips what is announced if it opens the region anew. Of a topic
+    without regions that was declared unused nothing is needed: in B and C it is the last id of its log.
     """
     if mode is Mode.A:
         return topics.marker
     lowest = prunable_.least_of_all_by(regions.topic, len(topics))
+    lowest = least(lowest, bounds.follower).only(lowest.known)
+    unused = bounds.unused
     lowest = choose(unused & without_regions(regions, topics), topics.high_watermark - 1, lowest)
     return greatest(lowest, topics.marker).only(lowest.known & topics.marker.known) if mode is Mode.B else lowest
 
@@ -84,7 +87,9 @@ def floor(observed: Ids, again: Ids) -> Ids:
 
 
 def purge_to(floor_: Ids, bounds: Bounds) -> Ids:
-    """The min(floor less keepEntries, holds, verifiedFrom): exclusive, so the record at it stays."""
+    """The min(floor less keepEntries, followers, holds, verifiedFrom): exclusive, so the record at it stays."""
     kept = floor_ - bounds.keep_entries
     verified = bounds.verified_from.only(bounds.verification_required)
-    return least(kept, bounds.hold, verified).only(floor_.known & (~bounds.verification_required | verified.known))
+    return least(kept, bounds.follower, bounds.hold, verified).only(
+        floor_.known & (~bounds.verification_required | verified.known)
+    )

@@ -100,6 +100,8 @@ def _holder(ledger: Ledger, row: int) -> str:  # noqa: PLR0911 - one for each ho
     match holder:
         case Holder.REGION:
             return _region(ledger, ledger.holding_region.at(row))
+        case Holder.FOLLOWER:
+            return str(ledger.case.bounds.follower_names[row])
         case Holder.HOLD:
             return f"WALHold {ledger.case.bounds.hold_names[row]}"
         case Holder.MARGIN:
@@ -129,6 +131,8 @@ def _message(ledger: Ledger, row: int, reason: Reason | None, culprits: dict[Rea
         return f"{reason.sentence} ({first_broken(ledger)})"
     if reason is Reason.NOTHING_TO_PURGE and ledger.floor.at(row) is not None:
         return f"{reason.sentence} {_capital(_need(ledger, row))}."
+    if reason is Reason.FOLLOWER_MISSING:
+        return f"{reason.sentence} ({ledger.case.bounds.follower_names[row]})"
     culprit = culprits[reason].at(row) if reason in culprits else None
     if culprit is None:
         return reason.sentence
@@ -145,6 +149,8 @@ def _need(ledger: Ledger, row: int) -> str:
     holder, bounds, who = ledger.holder_of(row), ledger.case.bounds, held_by(ledger, row)
     if holder is Holder.HOLD:
         return f"{who} keeps everything from {bounds.hold.at(row)} on"
+    if holder is Holder.FOLLOWER:
+        return f"{who} keeps everything from {bounds.follower.at(row)} on"
     if holder is Holder.MARGIN:
         return f"{who} are kept below the floor, {ledger.floor.at(row)}"
     return f"{who} keeps everything from {ledger.floor.at(row)} on"

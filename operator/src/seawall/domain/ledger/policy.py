@@ -51,6 +51,7 @@ class Safety:
     stale_after: timedelta = timedelta(seconds=60)
     open_grace: timedelta = timedelta(minutes=2)
     verification: Requirement | None = None
+    count_followers: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,6 +88,8 @@ _CALLED = {"verification": "requireVerification"}
 
 
 def _written(value: object) -> object:
+    if isinstance(value, bool):
+        return str(value).lower()
     return format_duration(value) if isinstance(value, timedelta) else value
 
 
@@ -94,6 +97,11 @@ def effective_policy(topic: str, policies: Iterable[Policy]) -> EffectivePolicy 
     """The effective policy of a topic; None if none matches."""
     matching = [policy for policy in policies if policy.matches(topic)]
     return strictest(matching) if matching else None
+
+
+def counts_followers(policy: EffectivePolicy | None) -> bool:
+    """Whether followers of regions count as readers of a topic with this policy; of one without, they do."""
+    return policy is None or policy.safety.count_followers
 
 
 def strictest(policies: Sequence[Policy]) -> EffectivePolicy:
@@ -109,7 +117,15 @@ def strictest(policies: Sequence[Policy]) -> EffectivePolicy:
         levels, ages = _strictest_by(demanding, lambda r: -r.level), _strictest_by(demanding, lambda r: r.max_age)
         requirement = Requirement(levels[1].level, ages[1].max_age)
         said_by["verification"] = ", ".join(dict.fromkeys((levels[0].name, ages[0].name)))
-    safety = Safety(keep.safety.keep_entries, stale.safety.stale_after, grace.safety.open_grace, requirement)
+    counting = max(ordered, key=lambda policy: policy.safety.count_followers)
+    said_by["count_followers"] = counting.name
+    safety = Safety(
+        keep.safety.keep_entries,
+        stale.safety.stale_after,
+        grace.safety.open_grace,
+        requirement,
+        counting.safety.count_followers,
+    )
     return EffectivePolicy(safety, said_by)
 
 

@@ -53,12 +53,20 @@ class Reason(Explained):
     REGION_STALE = (
         "RegionStale",
         "The newest report of a region is older than staleAfter, or has not been seen to advance yet.",
-        "Look whether its datanode runs and reaches the metasrv.",
+        "Look whether its datanode runs and reports.",
     )
     REGION_OPENING = (
         "RegionOpening",
         "A region of this topic is being opened, moved or staged.",
         "Wait until it is done; a migration that hangs must be ended in the database.",
+    )
+    FOLLOWER_MISSING = (
+        "FollowerMissing",
+        "A follower of a region of this topic has not said what of the log it still needs.",
+        (
+            "Start its datanode or remove the follower; a database whose followers read no log, as GreptimeDB's, "
+            "needs no safety.countFollowers."
+        ),
     )
     DECLARATION_CONTRADICTED = (
         "DeclarationContradicted",
@@ -138,17 +146,22 @@ class Reason(Explained):
         "This version of the database does not read the pruned marker when it opens a region: Seawall only reports.",
         "Upgrade GreptimeDB to 1.1 or newer.",
     )
+    STARTS_NOT_DURABLE = (
+        "StartsNotDurable",
+        "The database declares neither markers nor durable starts: a new region may need any record.",
+        "Implement one of the two in the database, and declare it: docs/any-database.md says what each promises.",
+    )
     SECOND_PRUNER = (
         "SecondPruner",
         "The database deletes records of its WAL topics by itself, through any hold: nothing is granted or deleted.",
         (
             'Set auto_prune_logical_delete = true (from 1.1 on), or auto_prune_interval = "0s", in every metasrv\'s '
-            "[wal], restart them, and say so in dataPlane.greptimedb.autoPrune."
+            "[wal], restart them, and say so in dataPlane.greptimedb.autoPrune; a database of dataPlane.http must stop."
         ),
     )
     SETTINGS_UNKNOWN = (
         "SettingsUnknown",
-        "The metasrv does not say whether the database deletes by itself: nothing is granted or deleted.",
+        "The database does not say whether it deletes by itself: nothing is granted or deleted.",
         "Look whether dataPlane.greptimedb.metasrv answers GET /config, and what [wal] is there.",
     )
     SETTINGS_DIFFER = (

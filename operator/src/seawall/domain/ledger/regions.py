@@ -1,7 +1,7 @@
 """From reports and metadata to the table of regions.
 
-Only the report of the route's leader counts; what followers and former leaders say is left out. Two reports by the
-leader's datanode count as the lower one.
+Only the report of the route's leader counts; what former leaders say is left out, and followers are a table of their
+own. Two reports by the leader's datanode count as the lower one.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from functools import reduce
 import numpy as np
 
 from seawall.domain.columns import Ids, Mask, Numbers, RegionIds, everywhere, found_at, ids_of, rows_of
+from seawall.domain.dataplane.followers import Followers, find_followers
 from seawall.domain.dataplane.mapped_regions import MappedRegions, map_regions
 from seawall.domain.dataplane.metadata import MetadataSnapshot
 from seawall.domain.dataplane.metadata_tables import RegionKeys, Routes
@@ -34,6 +35,7 @@ class RegionsOfTopics:
     unmapped: frozenset[str]
     unplaced: tuple[int, ...]
     """Regions that a leader reports and no metadata know: they may write to any topic."""
+    followers: Followers
 
 
 def build_regions(
@@ -48,7 +50,7 @@ def build_regions(
     unplaced = _unplaced(reported, mapped.region, snapshot.without_topic)
     unmapped = frozenset(mapped.names) if unplaced else mapped.torn
     table = _table(mapped, _of_leaders(reported, routes), routes, RegionKeys.of(snapshot.region_keys))
-    return RegionsOfTopics(mapped.names, table, unmapped, unplaced)
+    return RegionsOfTopics(mapped.names, table, unmapped, unplaced, find_followers(reported, routes))
 
 
 def _unplaced(reported: RegionReports, mapped: RegionIds, without_topic: frozenset[int]) -> tuple[int, ...]:

@@ -11,6 +11,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from seawall.api.v1alpha1.cluster import WALClusterStatus
+from seawall.api.v1alpha1.disruption import Disruption, DisruptionKind, of_kind
 from seawall.api.v1alpha1.rollout import RestartStatus, RollStage
 from seawall.domain.columns import Mask, any_by
 from seawall.domain.ledger.tables import Bounds, Regions, Topics
@@ -58,46 +60,50 @@ CRASHES = frozenset(
 """One that only does not serve yet is the ledger's business: its reports are missing."""
 
 
-def claims_of(status: RestartStatus | None) -> RestartClaims:
+def claims_of(status: WALClusterStatus) -> RestartClaims:
     """What a roll asks of purges. A delete that has begun ends while the gate waits for it, or both would wait.
 
     Before a pod goes the status has another reason: a gate that was shut gives maintenance back, and who enters it anew
     records that first. A purge reads the status after it wrote its intent: so one of the two always sees the other.
     """
-    if status is None:
-        return RestartClaims()
-    crashing = frozenset(row.datanode for row in status.datanodes if row.ailment in CRASHES)
-    rolling = _rolling(status)
-    if status.reason == Blocker.DELETE_ONGOING:
+    restart = status.restart or RestartStatus()
+    crashing = frozenset(row.datanode for row in restart.datanodes if row.ailment in CRASHES)
+    rolling = _rolling(restart, status.disruption)
+    if restart.reason == Blocker.DELETE_ONGOING:
         return RestartClaims(crashing, rolling)
     return RestartClaims(crashing | rolling)
 
 
-def datanodes_that_keep(status: RestartStatus) -> frozenset[int]:
+def datanodes_that_keep(status: WALClusterStatus) -> frozenset[int]:
     """The ids of the datanodes from whose topics no delete may begin."""
     claims = claims_of(status)
     return claims.datanodes | claims.lets_finish
 
 
-def pod_that_restarts(status: RestartStatus | None) -> str | None:
+def pod_that_restarts(status: WALClusterStatus) -> str | None:
     """The pod because of which no replicas begin to move: it restarts now, or as soon as those that move have arrived.
 
-    While the roll waits for anything else they may: it may wait for the very replicas that are to be moved.
+    While the roll waits for anything else they may: it may wait for the very replicas that are to be moved. A node of
+    a managed Kafka that is Stalled may be the one that is drained.
     """
-    if status is None or status.stage is RollStage.STALLED or status.reason in WAITING_FOR_OTHERS:
+    restart, entry = status.restart or RestartStatus(), status.disruption
+    if (node := of_kind(entry, DisruptionKind.KAFKA_NODE_RESTART)) is not None:
+        roll = None if status.managed_kafka is None else status.managed_kafka.roll
+        return None if roll is not None and roll.stage is RollStage.STALLED else node.name
+    if restart.stage is RollStage.STALLED or restart.reason in WAITING_FOR_OTHERS:
         return None
-    if status.restarting is not None:
-        return status.restarting.name
-    return status.next.name if status.next is not None and status.stage in BEFORE_THE_RESTART else None
+    if entry is not None:
+        return entry.name
+    return restart.next.name if restart.next is not None and restart.stage in BEFORE_THE_RESTART else None
 
 
-def _rolling(status: RestartStatus) -> frozenset[int]:
+def _rolling(restart: RestartStatus, entry: Disruption | None) -> frozenset[int]:
     """The datanode that restarts, or is about to."""
-    ids = {row.pod: row.datanode for row in status.datanodes}
+    ids = {row.pod: row.datanode for row in restart.datanodes}
     found: set[int] = set()
-    if status.restarting is not None:
-        found.add(ids.get(status.restarting.name, -1))
-        found.add(-1 if status.restarting.datanode is None else status.restarting.datanode)
-    if status.next is not None and (status.stage in BEFORE_THE_RESTART or status.reason == Blocker.DELETE_ONGOING):
-        found.add(ids.get(status.next.name, -1))
+    if entry is not None:
+        found.add(ids.get(entry.name, -1))
+        found.add(-1 if entry.datanode is None else entry.datanode.id)
+    if restart.next is not None and (restart.stage in BEFORE_THE_RESTART or restart.reason == Blocker.DELETE_ONGOING):
+        found.add(ids.get(restart.next.name, -1))
     return frozenset(found - {-1})

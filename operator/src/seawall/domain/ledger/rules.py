@@ -112,6 +112,11 @@ def region_opening(case: Case) -> Mask:
     return case.any_region(case.regions.opening)
 
 
+def follower_missing(case: Case) -> Mask:
+    """A follower that counts and whose position nobody knows."""
+    return case.bounds.follower_silent
+
+
 def declaration_contradicted(case: Case) -> Mask:
     """Declared dead, and it is not; the marker may have been announced beyond what such a region needs."""
     return case.any_region(case.freshness.contradicted)
@@ -236,6 +241,7 @@ LEFT_ALONE: tuple[tuple[Reason, Rule], ...] = (
     (Reason.REGION_MISSING, region_missing),
     (Reason.REGION_STALE, region_stale),
     (Reason.REGION_OPENING, region_opening),
+    (Reason.FOLLOWER_MISSING, follower_missing),
     (Reason.DECLARATION_CONTRADICTED, declaration_contradicted),
     (Reason.NO_REGIONS, no_regions),
     (Reason.UNDER_MIN_ISR, under_min_isr),
@@ -251,6 +257,7 @@ LEFT_ALONE: tuple[tuple[Reason, Rule], ...] = (
     (Reason.VERSION_DIFFERS, only_reports(Reason.VERSION_DIFFERS)),
     (Reason.VERSION_UNKNOWN, only_reports(Reason.VERSION_UNKNOWN)),
     (Reason.DATABASE_TOO_OLD, only_reports(Reason.DATABASE_TOO_OLD)),
+    (Reason.STARTS_NOT_DURABLE, only_reports(Reason.STARTS_NOT_DURABLE)),
     (Reason.SECOND_PRUNER, only_reports(Reason.SECOND_PRUNER)),
     (Reason.SETTINGS_UNKNOWN, only_reports(Reason.SETTINGS_UNKNOWN)),
     (Reason.SETTINGS_DIFFER, only_reports(Reason.SETTINGS_DIFFER)),

@@ -155,6 +155,12 @@ class Bounds:
     """The value that the run may delete to was seen at least openGrace ago."""
     dead_sentences: tuple[str | None, ...]
     """Which regions do not count because a person declared them dead, why, and until when."""
+    follower: Ids
+    """The lowest id at and below which the followers of its regions need nothing (`followers.py`)."""
+    follower_silent: Mask
+    """A follower has not said what it needs."""
+    follower_names: tuple[str | None, ...]
+    """The follower that is silent, else the one that needs the most."""
 
 
 def make_topics(
@@ -207,6 +213,9 @@ def no_bounds(count: int) -> Bounds:
         unused_sentence=None,
         recorded_for_a_grace=none,
         dead_sentences=(None,) * count,
+        follower=Ids.unknown(count),
+        follower_silent=none,
+        follower_names=(None,) * count,
     )
 
 

@@ -8,6 +8,7 @@ from datetime import datetime, timedelta
 
 from seawall.api.meta import Condition, ConditionType
 from seawall.api.v1alpha1.backup import WALBackup
+from seawall.api.v1alpha1.disruption import Disruption, DisruptionKind, of_kind
 from seawall.api.v1alpha1.purge import Stage, WALPurge
 from seawall.api.v1alpha1.reassignment import OVER, ReassignmentStage, ReassignmentStatus
 from seawall.api.v1alpha1.restore import WALRestore
@@ -69,7 +70,8 @@ def _activities(snapshot: Snapshot) -> Iterator[Activity]:
     if restart is not None and is_rolling(restart):
         waits = restart.stage in {RollStage.WAITING, RollStage.STALLED}
         stage = "" if restart.stage is None else restart.stage.value
-        of_roll = _of_roll(restart, snapshot.now)
+        entry = of_kind(status.disruption, DisruptionKind.DATANODE_RESTART)
+        of_roll = _of_roll(restart, entry, snapshot.now)
         yield Activity("Restart", name, stage, waits, restart.message, restart.start_time, of_roll)
     if reassignment is not None and reassignment.stage is not None and reassignment.is_active:
         stage, waits = reassignment.stage.value, reassignment.stage in _MOVES_NOTHING
@@ -96,38 +98,37 @@ def is_rolling(restart: RestartStatus) -> bool:
     return restart.stage not in {None, RollStage.COMPLETED}
 
 
-def _of_roll(restart: RestartStatus, now: datetime) -> Progress:
+def _of_roll(restart: RestartStatus, entry: Disruption | None, now: datetime) -> Progress:
     """Datanodes that were restarted, of those and the ones that are to be."""
-    entry = restart.restarting
     due = [row for row in restart.datanodes if row.due and (entry is None or row.pod != entry.name)]
     total = restart.restarted + len(due) + (entry is not None)
-    return Progress(
-        restart.restarted, total, "datanodes", _end_of_roll(restart, [row.replay_seconds for row in due], now)
-    )
+    eta = _end_of_roll(restart, entry, [row.replay_seconds for row in due], now)
+    return Progress(restart.restarted, total, "datanodes", eta)
 
 
-def _end_of_roll(restart: RestartStatus, replays: list[int | None], now: datetime) -> datetime | None:
+def _end_of_roll(
+    restart: RestartStatus, entry: Disruption | None, replays: list[int | None], now: datetime
+) -> datetime | None:
     """The replay under way and those to come, each with a container's start; None: it waits, or one is not known."""
     known = [seconds for seconds in replays if seconds is not None]
     if restart.stage in {RollStage.WAITING, RollStage.STALLED} or len(known) < len(replays):
         return None
     others = timedelta(seconds=sum(known)) + len(known) * ROLLOUT_START
-    if restart.restarting is None:
+    if entry is None:
         return now + others
-    eta = end_of_replay(restart)
+    eta = end_of_replay(restart, entry)
     return None if eta is None else max(eta, now) + others
 
 
-def end_of_replay(restart: RestartStatus) -> datetime | None:
+def end_of_replay(restart: RestartStatus, entry: Disruption | None) -> datetime | None:
     """When the datanode that is restarted should serve again."""
-    entry = restart.restarting
     if entry is None:
         return None
     if restart.progress is not None and restart.progress.eta is not None:
         return restart.progress.eta
-    if entry.expected_seconds is None:
+    if entry.datanode is None or entry.datanode.expected_seconds is None:
         return None
-    return (entry.gone_time or entry.start_time) + timedelta(seconds=entry.expected_seconds) + ROLLOUT_START
+    return (entry.gone_time or entry.start_time) + timedelta(seconds=entry.datanode.expected_seconds) + ROLLOUT_START
 
 
 def _of_moves(run: ReassignmentStatus, now: datetime) -> Progress | None:

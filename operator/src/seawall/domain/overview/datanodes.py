@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from seawall.api.v1alpha1.cluster import WALClusterStatus
+from seawall.api.v1alpha1.disruption import Disruption, DisruptionKind, of_kind
 from seawall.api.v1alpha1.rollout import DatanodeRow, RestartStatus, RollStage
 from seawall.domain.overview.activities import Progress, end_of_replay, is_rolling
 
@@ -35,21 +37,24 @@ class DatanodeLine:
     probe_seconds: int | None = None
 
 
-def list_datanodes(restart: RestartStatus | None) -> tuple[DatanodeLine, ...]:
+def list_datanodes(status: WALClusterStatus) -> tuple[DatanodeLine, ...]:
     """Those that the database tells of, and the one that is restarted."""
-    return () if restart is None else tuple(_lines(restart))
+    return (
+        ()
+        if status.restart is None
+        else tuple(_lines(status.restart, of_kind(status.disruption, DisruptionKind.DATANODE_RESTART)))
+    )
 
 
-def _lines(restart: RestartStatus) -> Iterator[DatanodeLine]:
-    entry = restart.restarting
+def _lines(restart: RestartStatus, entry: Disruption | None) -> Iterator[DatanodeLine]:
     if entry is not None and all(row.pod != entry.name for row in restart.datanodes):
-        yield DatanodeLine(entry.name, _stage(restart), _progress(restart))
+        yield DatanodeLine(entry.name, _stage(restart), _progress(restart, entry))
     for row in restart.datanodes:
         is_its_turn = entry is not None and row.pod == entry.name
         yield DatanodeLine(
             pod=row.pod,
-            state=_state(restart, row),
-            progress=_progress(restart) if is_its_turn else None,
+            state=_state(restart, row, is_its_turn=is_its_turn),
+            progress=_progress(restart, entry) if is_its_turn else None,
             entries=row.entries,
             replay_seconds=row.replay_seconds,
             startup_seconds=row.startup_seconds,
@@ -57,8 +62,8 @@ def _lines(restart: RestartStatus) -> Iterator[DatanodeLine]:
         )
 
 
-def _state(restart: RestartStatus, row: DatanodeRow) -> str:
-    if restart.restarting is not None and row.pod == restart.restarting.name:
+def _state(restart: RestartStatus, row: DatanodeRow, *, is_its_turn: bool) -> str:
+    if is_its_turn:
         return _stage(restart)
     if row.ailment is not None:
         return row.ailment
@@ -71,7 +76,7 @@ def _stage(restart: RestartStatus) -> str:
     return "" if restart.stage is None else restart.stage.value
 
 
-def _progress(restart: RestartStatus) -> Progress | None:
+def _progress(restart: RestartStatus, entry: Disruption | None) -> Progress | None:
     if restart.progress is None:
         return None
-    return Progress(restart.progress.done, restart.progress.total, "entries", end_of_replay(restart))
+    return Progress(restart.progress.done, restart.progress.total, "entries", end_of_replay(restart, entry))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
-from datetime import datetime
+from datetime import UTC, datetime
 from enum import StrEnum
 
 from seawall.api.meta import (
@@ -26,9 +26,10 @@ from seawall.api.v1alpha1.subscription import WALSubscription
 from seawall.domain import rollout_reasons as rollout
 from seawall.domain.cluster.reasons import Reason
 from seawall.domain.conditions import find_condition
+from seawall.domain.datanodes.roll import WARNINGS
+from seawall.domain.managed_kafka.names import FORMAT_VOLUME_ANNOTATION
 from seawall.domain.overview.activities import newest_failures
 from seawall.domain.overview.snapshot import Leader, Snapshot
-from seawall.domain.rollout.roll import WARNINGS
 from seawall.domain.rollout.workload import OVERRIDE_ANNOTATION
 from seawall.domain.times import LEASE_SILENT
 from seawall.domain.verification.schedule import SUSPENDED
@@ -41,6 +42,7 @@ SET_BY_PEOPLE = (
     READOPT_ANNOTATION,
     DEAD_ANNOTATION,
     UNUSED_ANNOTATION,
+    FORMAT_VOLUME_ANNOTATION,
 )
 """Annotations that change what Seawall may do as long as they stand."""
 
@@ -106,6 +108,14 @@ def find_all(snapshot: Snapshot) -> tuple[Finding, ...]:
     return tuple(sorted(_merged(found), key=lambda finding: (RANKS[finding.severity], finding.object != cluster)))
 
 
+def newest_first(findings: Iterable[Finding]) -> tuple[Finding, ...]:
+    """The same by their time; those whose time is not known come last, the worst first."""
+    found = sorted(findings, key=lambda finding: RANKS[finding.severity])
+    known = [finding for finding in found if finding.since is not None]
+    known.sort(key=lambda finding: finding.since or datetime.min.replace(tzinfo=UTC), reverse=True)
+    return (*known, *(finding for finding in found if finding.since is None))
+
+
 def name_of(found: AnyResource) -> str:
     """Kind and name, as kubectl takes them."""
     return f"{found.KIND.kind.lower()}/{found.metadata.name}"
@@ -145,11 +155,14 @@ def _of_cluster(cluster: WALCluster) -> Iterator[Finding]:
 _KSTATUS = frozenset({ConditionType.READY, ConditionType.RECONCILING, ConditionType.STALLED})
 
 
-WELL_WHEN_FALSE = frozenset({ConditionType.DATA_PLANE_CONFIG_DIFFERS, ConditionType.SHARED_WITH_STRIMZI})
+WELL_WHEN_FALSE = frozenset(
+    {ConditionType.DATA_PLANE_CONFIG_DIFFERS, ConditionType.SHARED_WITH_STRIMZI, ConditionType.NEAR_LIMIT}
+)
 """Conditions that are named after what is wrong."""
 _BY_REASON: Mapping[str, Severity] = {
     Reason.SECOND_PRUNER: Severity.STALLED,
     Reason.TOPICS_MANAGED: Severity.STALLED,
+    Reason.LARGE_ANSWER: Severity.STALLED,
     Reason.REBALANCE_RUNNING: Severity.UNDER_WAY,
 }
 

@@ -152,7 +152,7 @@ def build_page(snapshot: Snapshot) -> StatusPage:
         findings=find_all(snapshot),
         running=list_activities(snapshot),
         maintenance_until=None if maintenance is None else maintenance.expiry_time,
-        datanodes=list_datanodes(status.restart),
+        datanodes=list_datanodes(status),
         holds=_holds(snapshot),
         subscriptions=tuple(map(_subscription_line, snapshot.subscriptions)),
         topics=status.topics,

@@ -34,7 +34,7 @@ class Reason(StrEnum):
     CLUSTER_MISSING = "ClusterMissing"
     """Stalled. The end: there is no such WALCluster in the namespace. Create it, and make another run."""
     NO_DATA_PLANE = "NoDataPlane"
-    """Stalled. The end: the WALCluster names no database. Set dataPlane.greptimedb, and make another run."""
+    """Stalled. The end: the WALCluster names no database. Set dataPlane.greptimedb or http, and make another run."""
     TARGETS_LOST = "TargetsLost"
     """Stalled. The end: what it has observed, in its ConfigMaps, is gone or was changed, and nothing more is deleted.
     Find out who changed them, and make another run (a policy does)."""

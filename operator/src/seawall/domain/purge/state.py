@@ -18,6 +18,7 @@ from seawall.domain.ledger.fence import Verdict
 from seawall.domain.ledger.ledger import Holder, Ledger, as_bytes, permit, plan, recorded_column
 from seawall.domain.ledger.observation import Observation, Unavailable
 from seawall.domain.ledger.page import held_by
+from seawall.domain.ledger.policy import counts_followers
 from seawall.domain.ledger.reasons import Reason
 from seawall.domain.purge.reasons import TopicEnd
 
@@ -199,11 +200,18 @@ class RunState:
         regions, wanted = self.planned.case.regions, np.zeros(len(self.planned.topics), np.bool_)
         wanted[[self.rows[topic] for topic in topics]] = True
         found: dict[int, Flushed] = {}
+        known = self.observation.assessment.table.followers.by_region()
+        claims = RegionReports.of(self.observation.read.reports).claimants()
         for row in np.flatnonzero(wanted[regions.topic]):
             leader, data = regions.leader.at(row), regions.data_flushed.at(row)
             if leader is not None and data is not None:
-                found[int(regions.region[row])] = Flushed(leader, data, regions.metadata_flushed.at(row))
+                region, metadata = int(regions.region[row]), regions.metadata_flushed.at(row)
+                followers = known.get(region, frozenset()) if self._counts_followers(regions.topic[row]) else None
+                found[region] = Flushed(leader, data, metadata, followers, claims.get(region, frozenset()))
         return found
+
+    def _counts_followers(self, row: int) -> bool:
+        return counts_followers(self.observation.assessment.policies.get(self.planned.topics.names[row]))
 
     def intent(self, topic: str) -> int | None:
         """The intent, as it was read before the holds, of the log that Kafka has."""
@@ -258,4 +266,4 @@ def still_waited_for(state: RunState) -> tuple[int, ...]:
 def _is_worth_it(state: RunState, topic: str, row: int) -> bool:
     if state.against_plan(topic) not in {None, Reason.NOTHING_TO_PURGE}:
         return False
-    return state.planned.holder_of(row) not in {Holder.HOLD, Holder.VERIFICATION}
+    return state.planned.holder_of(row) not in {Holder.FOLLOWER, Holder.HOLD, Holder.VERIFICATION}

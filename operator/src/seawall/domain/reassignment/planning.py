@@ -18,7 +18,8 @@ from seawall.domain.reassignment.journal import Journal, build_journal
 def demand_of(spec: WALClusterSpec, partitions: Collection[Partition]) -> Demand:
     """The declared replication factor for every topic of the pool that there is, away from excluded brokers.
 
-    Kafka's own topics are among the partitions only where they are to be repaired.
+    Kafka's own topics are among the partitions only where they are to be repaired; they, and those of others, also
+    where a broker of a managed Kafka is excluded. What is not named keeps as many replicas as it has.
     """
     pool = {found.id.topic for found in partitions if spec.topics.index_of(found.id.topic) is not None}
     return Demand(

@@ -246,7 +246,7 @@ def _why_not_yet(case: Case, tracker: MoveTracker) -> str | None:
         return f"{PAUSED_ANNOTATION} is set"
     if case.observed.line.ahead is not None:
         return f"WALCluster {case.observed.line.ahead} moves replicas on the same Kafka"
-    if (pod := pod_that_restarts(case.cluster.status.restart)) is not None:
+    if (pod := pod_that_restarts(case.cluster.status)) is not None:
         return f"{pod} restarts, and reads its part of the WAL"
     if (other := _who_else(case, tracker)) is not None:
         return other

@@ -177,7 +177,7 @@ class Case:
     @property
     def external_kafka(self) -> ExternalKafka:
         """The Kafka of the WALCluster as the job reaches it."""
-        return kafka_of_job(self.kafka, self.declaration)
+        return kafka_of_job(self.cluster.metadata.key, self.kafka, self.declaration)
 
     @property
     def cluster_id(self) -> str:

@@ -46,8 +46,9 @@ class Reason(StrEnum):
     NOTHING_TO_RESTORE = "NothingToRestore"
     """Stalled. The end: the backup has none of the topics that are asked for."""
     CHAIN_BROKEN = "ChainBroken"
-    """Stalled. The end: what the store has is not what was written; `status.findings` say where. Nothing was made. Name
-    an older backup in `source.backup`."""
+    """Stalled. The end: what the store has is not what was written; `status.findings` say where. No topic is left of
+    what was made: objects are read when the topics are there, and still empty. Name an older backup in
+    `source.backup`."""
     TOPIC_NOT_EMPTY = "TopicNotEmpty"
     """Stalled. The end: a topic exists already, and nothing is written to a topic that is there. If nobody needs it,
     delete it with Kafka's tools; or narrow `spec.topics`. Make another restore."""

@@ -1,1 +1,1 @@
-"""Datanode restarts that wait for the WAL: the gate, the order, the roll, and why a datanode does not come up."""
+"""A roll: members that are restarted one by one. What is restarted is asked of a gate: the datanodes have one."""

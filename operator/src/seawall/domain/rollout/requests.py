@@ -1,46 +1,21 @@
-"""Why a datanode is due for a restart, and who may let it through a shut gate.
-
-    cause            what asks                                               it is done when
-    ---------------  ------------------------------------------------------  -------------------------------------------
-    Requested        seawall.dev/restart on the WALCluster: the pods of the  the pod of the name has another UID; the
-                     moment in which the value was first seen (in status)    value is then remembered as done
-    PodRequested     seawall.dev/restart on the pod                          the pod is another: its annotation is gone
-    ConfigChanged    the pod template is for another `[wal]` configuration   the pod has the template's hash
-                     than the pod is, and restart.onConfigChange
-    RolloutRestart   `kubectl rollout restart` by somebody: its time on the  the pod has the template's time
-                     pod template is not the pod's
-    TemplateChanged  an edit of the GreptimeDBCluster: the pod is of an      the pod is of the newest revision
-                     older revision, and a partition keeps it back
-
-RolloutRestart is driven only where Kubernetes leaves pods alone: with OnDelete, and below the partition of a
-RollingUpdate. Elsewhere Kubernetes restarts them without asking: that is reported (`outdated_beyond_partition`).
-"""
+"""What people ask of a roll: a restart of all members, and to let it through a gate that is shut."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
-from enum import StrEnum
+from collections.abc import Collection
 
+from seawall.api.v1alpha1.rollout import PodIdentity, RestartRequest, RollStatus
 from seawall.domain.clocks import TrustedTime
 from seawall.domain.ledger.declarations import Grounds, parse_grounds
-from seawall.domain.rollout.workload import OVERRIDE_ANNOTATION, Pod, StatefulSet, UpdateStrategy
+from seawall.domain.rollout.gate import Member
+from seawall.domain.rollout.workload import OVERRIDE_ANNOTATION
 
 _EXAMPLE = "broker 3 is lost@2026-12-24T18:00:00Z"
 
+MAX_MEMBERS = 1_000
 
-class Cause(StrEnum):
-    """Why a pod is to be restarted."""
-
-    REQUESTED = "Requested"
-    POD_REQUESTED = "PodRequested"
-    CONFIG_CHANGED = "ConfigChanged"
-    ROLLOUT_RESTART = "RolloutRestart"
-    TEMPLATE_CHANGED = "TemplateChanged"
-
-    @property
-    def needs_template(self) -> bool:
-        """Whether only a pod that is made from the newest template ends it."""
-        return self in {Cause.CONFIG_CHANGED, Cause.ROLLOUT_RESTART, Cause.TEMPLATE_CHANGED}
+MAX_VALUE = 253
+"""Characters of the annotation that count."""
 
 
 def parse_override(text: str, time: TrustedTime) -> Grounds | str:
@@ -48,49 +23,23 @@ def parse_override(text: str, time: TrustedTime) -> Grounds | str:
     return parse_grounds(OVERRIDE_ANNOTATION, text, time, example=_EXAMPLE)
 
 
-def due_pods(
-    statefulsets: Iterable[StatefulSet], pods: Collection[Pod], requested: Mapping[str, str], *, on_config_change: bool
-) -> dict[str, Cause]:
-    """By the name of the pod why it is to be restarted; the cause that only the newest template ends comes first.
+def taken_up(status: RollStatus, value: str | None, members: Collection[Member]) -> RestartRequest | None:
+    """The request of the annotation's value: it is about the pods of the moment in which it was first seen.
 
     Args:
-        statefulsets: theirs.
-        pods: those that are there.
-        requested: by name the UIDs of the pods that were there when the WALCluster asked for a restart.
-        on_config_change: whether a changed configuration is a reason.
+        status: what was asked for, and what is done.
+        value: of the annotation now; None: there is none.
+        members: those that are there now.
     """
-    found = (
-        (pod, _cause(each, pod, requested, on_config_change=on_config_change))
-        for each in statefulsets
-        for pod in pods
-        if each.has(pod)
-    )
-    return {pod.name: cause for pod, cause in found if cause is not None}
+    asked = (value or "")[:MAX_VALUE]
+    if not asked:
+        return None
+    if asked == status.done_request or (status.request is not None and status.request.value == asked):
+        return status.request
+    pods = tuple(PodIdentity(name=each.name, uid=each.uid) for each in members)
+    return RestartRequest(value=asked, pods=pods[:MAX_MEMBERS]) if pods else None
 
 
-def _cause(statefulset: StatefulSet, pod: Pod, requested: Mapping[str, str], *, on_config_change: bool) -> Cause | None:
-    template = statefulset.template
-    if on_config_change and template.config_hash not in {None, pod.config_hash}:
-        return Cause.CONFIG_CHANGED
-    if template.restarted_at not in {None, pod.restarted_at}:
-        return Cause.ROLLOUT_RESTART
-    if statefulset.is_gated and is_kept_back(statefulset, pod):
-        return Cause.TEMPLATE_CHANGED
-    if requested.get(pod.name) == pod.uid:
-        return Cause.REQUESTED
-    return Cause.POD_REQUESTED if pod.restart else None
-
-
-def outdated_beyond_partition(statefulset: StatefulSet, pods: Iterable[Pod]) -> tuple[str, ...]:
-    """The pods that Kubernetes restarts by itself now, because the template changed and no partition keeps them."""
-    if statefulset.strategy is UpdateStrategy.ON_DELETE:
-        return ()
-    return tuple(
-        pod.name for pod in pods if pod.ordinal >= statefulset.partition and pod.revision != statefulset.update_revision
-    )
-
-
-def is_kept_back(statefulset: StatefulSet, pod: Pod) -> bool:
-    """Whether a pod that is deleted comes back as the old template says: the partition has to be lowered for it."""
-    is_partitioned = statefulset.strategy is UpdateStrategy.ROLLING_UPDATE and pod.ordinal < statefulset.partition
-    return is_partitioned and pod.revision != statefulset.update_revision
+def requested(status: RollStatus) -> dict[str, str]:
+    """By name the UIDs of the pods that were there when the restart was asked for."""
+    return {} if status.request is None else {pod.name: pod.uid for pod in status.request.pods}

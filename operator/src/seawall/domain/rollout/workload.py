@@ -14,7 +14,16 @@ RESTART_ANNOTATION = f"{GROUP}/restart"
 (docs/restarting.md)."""
 
 OVERRIDE_ANNOTATION = f"{GROUP}/override-restart-gate"
-"""On a WALCluster, `<reason>@<expiry>`: a person lets restarts through a gate that is shut."""
+"""On a WALCluster, `<reason>@<expiry>`: a person lets restarts of datanodes and Kafka nodes through a gate that is
+shut."""
+
+APPROVE_ROLLOUT_ANNOTATION = f"{GROUP}/approve-rollout"
+"""On a WALCluster with kafka.managed, the value of `status.managedKafka.awaitingApproval`: what only a newer Seawall
+makes of its nodes may be rolled out (docs/kafka.md#a-newer-seawall)."""
+
+RESTART_KAFKA_ANNOTATION = f"{GROUP}/restart-kafka"
+"""On a WALCluster with kafka.managed, any new value: restart all nodes of Kafka, one by one
+(docs/kafka.md#what-is-rolled-out)."""
 
 CONFIG_HASH_ANNOTATION = f"{GROUP}/wal-config-hash"
 """On the pod template, and so on each pod made from it: which rendered `[wal]` configuration it is for."""

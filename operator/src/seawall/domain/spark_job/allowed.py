@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Protocol
 
+from seawall.api.meta import Key
 from seawall.api.v1alpha1.cluster import WALCluster, WALClusterSpec
 from seawall.api.v1alpha1.kafka_access import ExternalKafka
 from seawall.api.v1alpha1.spark_job import JobDeclaration, KafkaUserRefs
@@ -66,9 +67,10 @@ def effective_spark(asked: SparkOverrides, declared: SparkSpec) -> SparkSpec:
     return declared.model_copy(update={**sizes, "conf": {**declared.conf, **asked.conf}})
 
 
-def kafka_of_job(spec: WALClusterSpec, own: KafkaUserRefs | None) -> ExternalKafka:
+def kafka_of_job(cluster: Key, spec: WALClusterSpec, own: KafkaUserRefs | None) -> ExternalKafka:
     """The Kafka of the WALCluster as the job reaches it: with a user of its own, where one is declared."""
-    return spec.kafka.external if own is None else as_user(spec.kafka.external, own)
+    access = spec.kafka.access(cluster)
+    return access if own is None else as_user(access, own)
 
 
 def as_user(kafka: ExternalKafka, own: KafkaUserRefs) -> ExternalKafka:
@@ -104,10 +106,11 @@ def kafka_user(
     cluster: WALCluster, spec: WALClusterSpec, own: JobDeclaration | None, field: str, does: str = "reads the log"
 ) -> KafkaUser | None:
     """Who the job is to Kafka, and what it does as that; None: Kafka asks nobody who they are."""
-    used = _identities(spec.kafka.external)
+    key = cluster.metadata.key
+    used = _identities(spec.kafka.access(key))
     if not used:
         return None
-    of_job = _identities(kafka_of_job(spec, own))
+    of_job = _identities(kafka_of_job(key, spec, own))
     shared = [ref for ref, secret in used.items() if of_job[ref] == secret or _is_same_name(spec, own, ref)]
     if not shared:
         secrets = " and ".join(secret for secret, *_ in of_job.values())
@@ -123,7 +126,7 @@ def kafka_user(
 
 def _is_same_name(spec: WALClusterSpec, own: JobDeclaration | None, ref: str) -> bool:
     """Whether both say the same name: of a copy of a Secret, too, the user is one."""
-    sasl = spec.kafka.external.sasl
+    sasl = None if spec.kafka.external is None else spec.kafka.external.sasl
     named = None if sasl is None else sasl.username
     return ref == CREDENTIALS and named is not None and own is not None and own.kafka_username == named
 

@@ -198,7 +198,7 @@ class Case(Generic[SpecT, StatusT]):
     @property
     def external_kafka(self) -> ExternalKafka:
         """The Kafka of the WALCluster as the job reaches it."""
-        return kafka_of_job(self.kafka, self.kind.declared(self.kafka))
+        return kafka_of_job(self.cluster.metadata.key, self.kafka, self.kind.declared(self.kafka))
 
     @property
     def ledger(self) -> Observation:

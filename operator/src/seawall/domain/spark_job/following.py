@@ -12,7 +12,7 @@ from seawall.domain.kubernetes import ConfigMap
 from seawall.domain.spark_job.application import Driver, Ended, SparkApplication, Stuck
 from seawall.domain.spark_job.reasons import JobReason
 from seawall.domain.spark_job.request import FILE, MAX_BYTES, digest_of
-from seawall.domain.times import JOB_POLL_SECONDS, JOB_SERVED_WITHIN
+from seawall.domain.times import JOB_FOLLOWS_SECONDS, JOB_POLL_SECONDS, JOB_SERVED_WITHIN
 
 MAX_ERROR = 300
 """Characters of a failed submission that people read: the rest is a log."""
@@ -74,7 +74,7 @@ def _not_served(application: SparkApplication, now: datetime) -> Verdict:
 
 
 def _goes_on(reason: JobReason, message: str) -> Verdict:
-    return Verdict(Outlook.PROGRESSING, reason, message, JOB_POLL_SECONDS)
+    return Verdict(Outlook.PROGRESSING, reason, message, JOB_FOLLOWS_SECONDS)
 
 
 class RequestProblem(StrEnum):

@@ -104,7 +104,7 @@ def kafka_of(kafka: ExternalKafka, cluster_id: str, files: Mapping[str, str]) ->
 def database_version(cluster: WALCluster, spec: WALClusterSpec) -> str | None:
     """The oldest version that runs, whose reader must get along with the log; what is declared, if none is known."""
     running = None if cluster.status.data_plane is None else cluster.status.data_plane.version
-    return running or (None if spec.greptimedb is None else spec.greptimedb.version)
+    return running or spec.declared_version
 
 
 EXIT_CODES = {Outcome.PASSED: 0, Outcome.FAILED: 1, Outcome.REFUSED: 2, Outcome.INTERRUPTED: 3}

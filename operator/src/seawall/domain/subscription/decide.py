@@ -62,24 +62,25 @@ class _Kind:
 
 def decide(obj: WALSubscription, observed: Observed) -> SubscriptionDecision:
     """What one tick decides."""
+    return weigh(obj, observed)[0]
+
+
+def weigh(obj: WALSubscription, observed: Observed) -> tuple[SubscriptionDecision, bool]:
+    """The same, and whether configs of the target are to be set, also where nothing may begin."""
     if obj.metadata.deletion_timestamp is not None:
-        return silent(obj, "the subscription is being deleted, and what it owns with it; what was copied stays")
+        said = "the subscription is being deleted, and what it owns with it; what was copied stays"
+        return silent(obj, said), False
     case = case_of(obj, observed)
     if isinstance(case, Verdict):
         build = ConditionBuilder(obj.status.conditions, obj.metadata.generation, observed.now)
-        return Decision(obj.status, case, publish=lambda verdict: bare(obj, build, verdict))
-    decision = _decide(case)
+        return Decision(obj.status, case, publish=lambda verdict: bare(obj, build, verdict)), False
+    wanted = _go_on(case)
+    decision = _allowed(case, wanted)
 
     def publish(verdict: Verdict) -> Published[WALSubscriptionStatus]:
         return published(case, decision.status, state_of(case, decision), verdict)
 
-    return replace(decision, publish=publish)
-
-
-def changes_configs(obj: WALSubscription, observed: Observed) -> bool:
-    """Whether configs of the target are to be set, also while nothing may begin."""
-    case = case_of(obj, observed)
-    return isinstance(case, Case) and any(isinstance(each, GuardTargets) for each in _go_on(case).actions)
+    return replace(decision, publish=publish), any(isinstance(each, GuardTargets) for each in wanted.actions)
 
 
 def case_of(obj: WALSubscription, observed: Observed) -> Case | Verdict:
@@ -126,8 +127,7 @@ def _selection(spec: WALSubscriptionSpec, kafka: WALClusterSpec) -> Verdict | No
     return None
 
 
-def _decide(case: Case) -> SubscriptionDecision:
-    decision = _go_on(case)
+def _allowed(case: Case, decision: SubscriptionDecision) -> SubscriptionDecision:
     blocker = _why_nothing_begins(case)
     begins = any(isinstance(action, BEGINS) for action in decision.actions)
     return case.stays(blocker) if blocker is not None and begins else decision
@@ -203,7 +203,7 @@ def _run(case: Case) -> SubscriptionDecision:
     if not case.spec.suspend and targets.active(case):
         if isinstance(case.observed.tables, Silent):
             return case.stays(silence(case.observed.tables))
-        decision = running.run(case) or running.again(case)
+        decision = holding.leave(case) or running.run(case) or running.again(case)
     return decision or case.stays(standing(case))
 
 

@@ -24,6 +24,7 @@ from seawall.domain.spark_job.reasons import JobReason
 from seawall.domain.spark_job.selection import Topics
 from seawall.domain.subscription.actions import MoveHold
 from seawall.domain.subscription.case import Case, SubscriptionDecision, claims_of, is_at_risk
+from seawall.domain.subscription.contract import MAX_MESSAGE
 from seawall.domain.subscription.logs import Halt, Position
 from seawall.domain.subscription.reasons import Reason
 from seawall.domain.times import SUBSCRIPTION_HOLD_TTL, SUBSCRIPTION_MOVES_HOLD, SUBSCRIPTION_RENEWS_HOLD
@@ -72,6 +73,13 @@ def bytes_kept(case: Case, found: WALHold) -> int:
     return used * min(behind, entries) // entries if entries else 0
 
 
+def kept_from(case: Case) -> dict[str, int]:
+    """By topic that goes on the first offset that is kept for it; where nobody says how far it is, by its hold."""
+    found = {name: each.keep_from for name, each in case.standings.items() if isinstance(each, Position)}
+    unknown = [name for name, each in case.standings.items() if each is None and name in case.held]
+    return {**found, **{name: case.held[name] for name in unknown}}
+
+
 def lost_verdict(found: WALHold | None) -> Verdict:
     """Of a subscription whose hold is over by its budget."""
     why = "its WALHold is over" if found is None else _sentence(found)
@@ -117,6 +125,25 @@ def wait_for_grant(case: Case) -> SubscriptionDecision | None:
         return None
     message = f"WALHold {found.metadata.name} is not granted yet: {_sentence(found)}"
     return case.stays(case.goes_on(JobReason.HOLDING, message))
+
+
+def leave(case: Case) -> SubscriptionDecision | None:
+    """Records the stop of topics that cannot go on and have no place in the hold; None: there are none.
+
+    What runs says that itself. But nothing is begun that would read what is not held: all topics would wait for them.
+    """
+    unheld = {name: each for name, each in case.standings.items() if isinstance(each, Halt) and name not in case.held}
+    new = {name: each for name, each in unheld.items() if case.rows[name].stopped is None}
+    if not new or case.observed.application is not None:
+        return None
+    verdict = Verdict(Outlook.STALLED, Reason.TOPICS_STOPPED, new[min(new)].message)
+    return case.becomes(verdict, topics=tuple(_halted(row, new.get(row.name)) for row in case.status.topics))
+
+
+def _halted(row: MirroredTopic, halt: Halt | None) -> MirroredTopic:
+    if halt is None:
+        return row
+    return row.model_copy(update={"stopped": halt.reason, "offset": halt.offset, "message": halt.message[:MAX_MESSAGE]})
 
 
 def _claims(case: Case, held: Mapping[str, int] | None) -> dict[str, int] | None:

@@ -101,7 +101,7 @@ def run(case: Case) -> SubscriptionDecision | None:
 
 def build_run(case: Case, number: int) -> Run | None:
     """What is meant to run, as the run of this number; None: what it needs is not there yet."""
-    source = as_user(case.kafka.kafka.external, case.declared)
+    source = as_user(case.kafka.kafka.access(case.cluster.metadata.key), case.declared)
     place = _place(case)
     body = _request(case, source, place, number)
     if body is None:

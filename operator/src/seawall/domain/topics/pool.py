@@ -18,7 +18,7 @@ from seawall.domain.topics.actions import CreateTopics, GuardRetention, RepairCo
 
 def is_same_value(one: str, other: str) -> bool:
     """Whether Kafka takes both texts for one value."""
-    return _canonical(one) == _canonical(other)
+    return one == other or _canonical(one) == _canonical(other)
 
 
 def _canonical(text: str) -> tuple[str | float, ...]:
@@ -132,7 +132,7 @@ def observe_pool(
 
 def wal_topics(spec: TopicsSpec, kafka: KafkaView) -> list[str]:
     """The existing topics `<prefix>_<index>`, of the pool and beyond it, by index."""
-    indexed = ((spec.index_of(name), name) for name in kafka.topics)
+    indexed = ((spec.index_of(name), name) for name in kafka.topics_of(spec.prefix))
     return [name for _, name in sorted((index, name) for index, name in indexed if index is not None)]
 
 

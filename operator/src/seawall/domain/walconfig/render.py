@@ -17,8 +17,9 @@ from typing import Any
 
 import tomli_w
 
+from seawall.api.meta import Key
 from seawall.api.v1alpha1.cluster import WALClusterSpec
-from seawall.api.v1alpha1.data_plane import AutoPrune, GreptimeDB
+from seawall.api.v1alpha1.data_plane import AutoPrune
 from seawall.api.v1alpha1.kafka_access import ExternalKafka
 from seawall.api.v1alpha1.topic_pool import TopicsSpec
 from seawall.domain.dataplane.identity import reads_marker_at_open
@@ -33,21 +34,23 @@ _UNITS = (("MB", 2**20), ("KB", 2**10), ("B", 1))
 _ROLES = {"metasrv": "METASRV", "datanode": "DATANODE", "standalone": "STANDALONE"}
 
 
-def render_wal_config(spec: WALClusterSpec, version: str | None = None) -> dict[str, str]:
+def render_wal_config(cluster: Key, spec: WALClusterSpec, version: str | None = None) -> dict[str, str]:
     """The data of the ConfigMap: metasrv.toml, datanode.toml and standalone.toml.
 
     Only to be called for a spec with `dataPlane.walConfig`.
 
     Args:
+        cluster: the key of the WALCluster.
         spec: of the WALCluster.
         version: of the database, where the spec does not declare it.
     """
     if spec.wal_config is None:
         raise ValueError("no dataPlane.walConfig to render")
-    kafka, topics = spec.kafka.external, spec.topics
+    kafka, topics, declared = spec.kafka.access_of_database(cluster), spec.topics, spec.greptimedb
+    pruning = {} if declared is None else _pruning(declared.auto_prune, declared.version or version)
     batch = {"max_batch_bytes": readable_size(spec.wal_config.batch_bytes(topics))}
     return {
-        "metasrv.toml": _document("metasrv", kafka, {**_metasrv(topics), **_pruning(spec.greptimedb, version)}),
+        "metasrv.toml": _document("metasrv", kafka, {**_metasrv(topics), **pruning}),
         "datanode.toml": _document("datanode", kafka, batch),
         "standalone.toml": _document("standalone", kafka, {**_metasrv(topics), **batch}),
     }
@@ -62,11 +65,11 @@ def _metasrv(topics: TopicsSpec) -> dict[str, Any]:
     }
 
 
-def _pruning(greptimedb: GreptimeDB | None, version: str | None) -> dict[str, Any]:
-    match None if greptimedb is None else greptimedb.auto_prune:
-        case None | AutoPrune.PHYSICAL:
+def _pruning(declared: AutoPrune, version: str | None) -> dict[str, Any]:
+    match declared:
+        case AutoPrune.PHYSICAL:
             return {}
-        case AutoPrune.LOGICAL if greptimedb is not None and reads_marker_at_open(greptimedb.version or version or ""):
+        case AutoPrune.LOGICAL if reads_marker_at_open(version or ""):
             return {"auto_prune_interval": PRUNE_INTERVAL, "auto_prune_logical_delete": True}
         case _:
             return {"auto_prune_interval": "0s"}

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from prometheus_client import CollectorRegistry, Gauge
+from prometheus_client import CollectorRegistry
 
 from seawall.api.meta import Key
 from seawall.domain.brokers.view import BrokersFound
 from seawall.domain.partitions import BrokerState, Quorum
 from seawall.domain.throttles import least_of
-from seawall.handlers.metrics.object_labels import OBJECT, labels_of
+from seawall.handlers.metrics.object_labels import OBJECT, ObjectGauge, labels_of
 
 
 class BrokerTelemetry:
@@ -20,7 +20,7 @@ class BrokerTelemetry:
 
     def __init__(self, registry: CollectorRegistry) -> None:
         self._registry = registry
-        self._gauges: list[Gauge] = []
+        self._gauges: list[ObjectGauge] = []
         self._state = self._gauge("seawall_broker_state", "1 for the state that a broker is in", "broker", "state")
         self._leaders = self._gauge("seawall_broker_leaders", "Partitions that a broker leads", "broker")
         self._replicas = self._gauge("seawall_broker_replicas", "Replicas on a broker", "broker")
@@ -81,7 +81,7 @@ class BrokerTelemetry:
         for gauge in self._gauges:
             gauge.clear()
 
-    def _gauge(self, name: str, text: str, *labels: str) -> Gauge:
-        gauge = Gauge(name, text, [*OBJECT, *labels], registry=self._registry)
+    def _gauge(self, name: str, text: str, *labels: str) -> ObjectGauge:
+        gauge = ObjectGauge(name, text, [*OBJECT, *labels], registry=self._registry)
         self._gauges.append(gauge)
         return gauge

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from datetime import datetime, timedelta
 
-from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
+from prometheus_client import CollectorRegistry, Histogram
 
 from seawall.api.meta import Key
 from seawall.api.v1alpha1.backup import WALBackupStatus
@@ -15,7 +15,7 @@ from seawall.api.v1alpha1.spark_job import Outcome
 from seawall.api.v1alpha1.verification import WALVerificationStatus
 from seawall.domain.ledger.numbers import LedgerNumbers
 from seawall.handlers.metrics.newest import Newest
-from seawall.handlers.metrics.object_labels import OBJECT, labels_of
+from seawall.handlers.metrics.object_labels import OBJECT, ObjectCounter, ObjectGauge, labels_of
 
 NOT_BEGUN = "NotBegun"
 """The outcome of a verification or a backup that ended before it had an application."""
@@ -34,7 +34,7 @@ class WALTelemetry:
     def __init__(self, registry: CollectorRegistry, *, per_topic: bool) -> None:
         self._registry = registry
         self._per_topic = per_topic
-        self._gauges: list[Gauge] = []
+        self._gauges: list[ObjectGauge] = []
         self._of_ledger(registry)
         self._of_runs(registry)
         self._of_verifications(registry)
@@ -52,17 +52,21 @@ class WALTelemetry:
         self._topics = self._gauge(
             "seawall_wal_topics", "Topics by the reason for leaving them alone, or Purgeable", "reason"
         )
-        self._numbers: Mapping[str, Gauge] = {
+        self._numbers: Mapping[str, ObjectGauge] = {
             "entries": self._gauge("seawall_wal_entries", "Entries: high watermarks less log starts"),
             "purgeable_entries": self._gauge("seawall_wal_purgeable_entries", "Entries that a run would delete now"),
             "bytes": self._gauge("seawall_wal_bytes", "Bytes that one replica of each topic takes on disk"),
             "purgeable_bytes": self._gauge("seawall_wal_purgeable_bytes", "Bytes of the purgeable entries, estimated"),
             "unreadable_shards": self._gauge("seawall_wal_unreadable_shards", "Shards of intents that cannot be read"),
         }
+        self._answer_used = self._gauge(
+            "seawall_database_answer_used_ratio",
+            "How much the database's answer about regions takes of what is read of one; beyond 1 nothing is purged",
+        )
         self._holds = self._gauge("seawall_holds", "WALHolds that are not over, by state", "state")
         self._hold_lag = self._gauge("seawall_hold_lag_bytes", "Bytes that a hold claims, by hold", "hold")
-        self._lost = Counter("seawall_holds_lost", "WALHolds that were lost", OBJECT, registry=registry)
-        self._topic_reason = Gauge(
+        self._lost = ObjectCounter("seawall_holds_lost", "WALHolds that were lost", OBJECT, registry=registry)
+        self._topic_reason = ObjectGauge(
             "seawall_topic_reason",
             "1 for the reason for leaving a topic alone, or Purgeable",
             [*OBJECT, "topic", "reason"],
@@ -72,9 +76,13 @@ class WALTelemetry:
 
     def _of_runs(self, registry: CollectorRegistry) -> None:
         """What is counted of runs, and the gauges of policies."""
-        self._runs = Counter("seawall_purge_runs", "Runs that ended, by result", [*OBJECT, "result"], registry=registry)
-        self._deleted = Counter("seawall_purge_deleted_entries", "Entries that runs deleted", OBJECT, registry=registry)
-        self._freed = Counter(
+        self._runs = ObjectCounter(
+            "seawall_purge_runs", "Runs that ended, by result", [*OBJECT, "result"], registry=registry
+        )
+        self._deleted = ObjectCounter(
+            "seawall_purge_deleted_entries", "Entries that runs deleted", OBJECT, registry=registry
+        )
+        self._freed = ObjectCounter(
             "seawall_purge_freed_bytes",
             "Bytes by which topics were smaller on disk at a run's end; Kafka frees most of them some minutes later",
             OBJECT,
@@ -94,7 +102,7 @@ class WALTelemetry:
 
     def _of_verifications(self, registry: CollectorRegistry) -> None:
         """What is counted of verifications, and when the log was last verified."""
-        self._verifications = Counter(
+        self._verifications = ObjectCounter(
             "seawall_verifications", "Verifications that ended, by outcome", [*OBJECT, "outcome"], registry=registry
         )
         self._last_verified = Newest(
@@ -109,7 +117,7 @@ class WALTelemetry:
 
     def _of_backups(self, registry: CollectorRegistry) -> None:
         """What is counted of backups, and when the log was last backed up."""
-        self._backups = Counter(
+        self._backups = ObjectCounter(
             "seawall_backups", "Backups that ended, by outcome", [*OBJECT, "outcome"], registry=registry
         )
         self._last_backup = Newest(
@@ -132,8 +140,8 @@ class WALTelemetry:
         )
         self._drill_passed = self._gauge("seawall_drill_passed", "Whether the last drill of the policy passed")
 
-    def _gauge(self, name: str, text: str, *labels: str) -> Gauge:
-        made = Gauge(name, text, [*OBJECT, *labels], registry=self._registry)
+    def _gauge(self, name: str, text: str, *labels: str) -> ObjectGauge:
+        made = ObjectGauge(name, text, [*OBJECT, *labels], registry=self._registry)
         self._gauges.append(made)
         return made
 
@@ -158,9 +166,14 @@ class WALTelemetry:
         for topic, reason in numbers.reasons.items() if self._per_topic else ():
             self._topic_reason.labels(*_of(key), topic, reason).set(1)
 
+    def measure_answer(self, key: Key, used: float | None) -> None:
+        """Replaces it, or removes it."""
+        _set(self._answer_used, key, used)
+
     def forget_ledger(self, key: Key) -> None:
         """Removes the metrics of one ledger."""
         self._clear(key)
+        self.measure_answer(key, None)
         counters = (self._lost, self._deleted, self._freed, self._runs, self._verifications, self._backups)
         for metric in (self._can_observe, self._last_observation, *counters):
             metric.remove_by_labels(labels_of(key))
@@ -262,14 +275,16 @@ def _of(key: Key) -> tuple[str, str]:
     return key.namespace, key.name
 
 
-def _set(gauge: Gauge, key: Key, value: int | None) -> None:
+def _set(gauge: ObjectGauge, key: Key, value: float | None) -> None:
     if value is None:
         gauge.remove_by_labels(labels_of(key))
     else:
         gauge.labels(*_of(key)).set(value)
 
 
-def _set_expected(last: Gauge, period: Gauge, key: Key, last_time: datetime | None, time: timedelta | None) -> None:
+def _set_expected(
+    last: ObjectGauge, period: ObjectGauge, key: Key, last_time: datetime | None, time: timedelta | None
+) -> None:
     """What is expected again and again. While a schedule cannot be read the period before stays: it is late by that."""
     if last_time is None:
         last.remove_by_labels(labels_of(key))

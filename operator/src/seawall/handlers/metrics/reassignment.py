@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from prometheus_client import CollectorRegistry, Gauge
+from prometheus_client import CollectorRegistry
 
 from seawall.api.meta import Key
 from seawall.api.v1alpha1.reassignment import ReassignmentStatus
-from seawall.handlers.metrics.object_labels import OBJECT, labels_of
+from seawall.handlers.metrics.object_labels import OBJECT, ObjectGauge, labels_of
 
 
 class ReassignmentTelemetry:
@@ -17,22 +17,22 @@ class ReassignmentTelemetry:
     """
 
     def __init__(self, registry: CollectorRegistry) -> None:
-        self._partitions = Gauge(
+        self._partitions = ObjectGauge(
             "seawall_reassignment_partitions",
             "Partitions of the run under way by what became of them: Done, InFlight, Failed, LeftAlone, Waiting",
             [*OBJECT, "progress"],
             registry=registry,
         )
-        self._bytes_left = Gauge(
+        self._bytes_left = ObjectGauge(
             "seawall_reassignment_bytes_left", "Bytes that the run has yet to copy", OBJECT, registry=registry
         )
-        self._progress = Gauge(
+        self._progress = ObjectGauge(
             "seawall_reassignment_progress_timestamp_seconds",
             "When the run under way last got on; absent while there is none, or a person is asked",
             OBJECT,
             registry=registry,
         )
-        self._throttled = Gauge(
+        self._throttled = ObjectGauge(
             "seawall_throttled_topics",
             "Topics of the pool with throttled replicas, as asked at least every ten minutes",
             OBJECT,

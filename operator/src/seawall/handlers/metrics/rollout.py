@@ -1,14 +1,14 @@
-"""Prometheus metrics of datanodes and their restarts. `name` is the WALCluster's."""
+"""Prometheus metrics of datanodes, nodes of managed Kafkas, and their restarts. `name` is the WALCluster's."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 
-from prometheus_client import CollectorRegistry, Gauge
+from prometheus_client import CollectorRegistry
 
 from seawall.api.meta import Key
 from seawall.api.v1alpha1.rollout import RollStage
-from seawall.handlers.metrics.object_labels import OBJECT, labels_of
+from seawall.handlers.metrics.object_labels import OBJECT, ObjectGauge, labels_of
 
 
 class RestartTelemetry:
@@ -19,15 +19,27 @@ class RestartTelemetry:
     """
 
     def __init__(self, registry: CollectorRegistry) -> None:
-        self._datanodes = Gauge(
+        self._datanodes = ObjectGauge(
             "seawall_datanodes",
             "Datanodes by how they are: Serving, Restarting (by Seawall), or what ails them",
             [*OBJECT, "health"],
             registry=registry,
         )
-        self._stage = Gauge(
+        self._stage = ObjectGauge(
             "seawall_restart_stage",
             "1 for the stage of the roll under way; absent while there is none",
+            [*OBJECT, "stage"],
+            registry=registry,
+        )
+        self._nodes = ObjectGauge(
+            "seawall_kafka_nodes",
+            "Nodes of a managed Kafka by state: Offline, Fenced, Online or Stopping",
+            [*OBJECT, "state"],
+            registry=registry,
+        )
+        self._node_stage = ObjectGauge(
+            "seawall_kafka_roll_stage",
+            "1 for the stage of the roll of a managed Kafka's nodes; absent while there is none",
             [*OBJECT, "stage"],
             registry=registry,
         )
@@ -45,7 +57,20 @@ class RestartTelemetry:
         for gauge in (self._datanodes, self._stage):
             gauge.remove_by_labels(labels_of(key))
 
+    def measure_kafka_nodes(self, key: Key, nodes: Mapping[str, int], stage: RollStage | None) -> None:
+        """Replaces the metrics of the nodes of one managed Kafka."""
+        self.forget_kafka_nodes(key)
+        for state, count in nodes.items():
+            self._nodes.labels(key.namespace, key.name, state).set(count)
+        if stage not in {None, RollStage.COMPLETED}:
+            self._node_stage.labels(key.namespace, key.name, stage).set(1)
+
+    def forget_kafka_nodes(self, key: Key) -> None:
+        """Removes the metrics of a WALCluster's nodes."""
+        for gauge in (self._nodes, self._node_stage):
+            gauge.remove_by_labels(labels_of(key))
+
     def clear(self) -> None:
         """Forgets everything: who does not lead knows nothing."""
-        for gauge in (self._datanodes, self._stage):
+        for gauge in (self._datanodes, self._stage, self._nodes, self._node_stage):
             gauge.clear()

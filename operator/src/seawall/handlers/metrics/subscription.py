@@ -2,43 +2,43 @@
 
 from __future__ import annotations
 
-from prometheus_client import CollectorRegistry, Gauge
+from prometheus_client import CollectorRegistry
 
 from seawall.api.meta import Key
 from seawall.api.v1alpha1.subscription_status import SubscriptionState, WALSubscriptionStatus
-from seawall.handlers.metrics.object_labels import OBJECT, labels_of
+from seawall.handlers.metrics.object_labels import OBJECT, ObjectGauge, labels_of
 
 
 class SubscriptionTelemetry:
     """The SubscriptionMeter port."""
 
     def __init__(self, registry: CollectorRegistry) -> None:
-        self._state = Gauge(
+        self._state = ObjectGauge(
             "seawall_subscription_state", "1 for the state of a subscription", [*OBJECT, "state"], registry=registry
         )
-        self._topics = Gauge(
+        self._topics = ObjectGauge(
             "seawall_subscription_stopped_topics", "Topics that are not copied any more", OBJECT, registry=registry
         )
-        self._entries = Gauge(
+        self._entries = ObjectGauge(
             "seawall_subscription_lag_entries", "Records that the target lacks", OBJECT, registry=registry
         )
-        self._seconds = Gauge(
+        self._seconds = ObjectGauge(
             "seawall_subscription_lag_seconds",
             "For how long at least the target has lacked the oldest of them",
             OBJECT,
             registry=registry,
         )
-        self._held = Gauge(
+        self._held = ObjectGauge(
             "seawall_subscription_held_bytes",
             "Bytes that the source keeps for it, estimated",
             OBJECT,
             registry=registry,
         )
-        self._budget = Gauge(
+        self._budget = ObjectGauge(
             "seawall_subscription_budget_bytes", "Bytes that lagBudget lets it keep", OBJECT, registry=registry
         )
-        self._rows = Gauge("seawall_subscription_rows", "Rows that were handed on", OBJECT, registry=registry)
-        self._dead_letters = Gauge(
+        self._rows = ObjectGauge("seawall_subscription_rows", "Rows that were handed on", OBJECT, registry=registry)
+        self._dead_letters = ObjectGauge(
             "seawall_subscription_dead_letters",
             "Records that give no rows, and were put aside",
             OBJECT,
@@ -74,6 +74,6 @@ class SubscriptionTelemetry:
         for gauge in self._gauges():
             gauge.clear()
 
-    def _gauges(self) -> tuple[Gauge, ...]:
+    def _gauges(self) -> tuple[ObjectGauge, ...]:
         lag = self._entries, self._seconds, self._held, self._budget
         return self._state, self._topics, *lag, self._rows, self._dead_letters

@@ -17,7 +17,7 @@ from seawall.domain.topics.pool import Pool, TopicState
 from seawall.handlers.metrics.brokers import BrokerTelemetry
 from seawall.handlers.metrics.conditions import ConditionTelemetry
 from seawall.handlers.metrics.ledger import WALTelemetry
-from seawall.handlers.metrics.object_labels import labels_of
+from seawall.handlers.metrics.object_labels import ObjectGauge, labels_of
 from seawall.handlers.metrics.reassignment import ReassignmentTelemetry
 from seawall.handlers.metrics.rollout import RestartTelemetry
 from seawall.handlers.metrics.subscription import SubscriptionTelemetry
@@ -50,16 +50,16 @@ class Telemetry:
             ["kind", "namespace", "name"],
             registry=self.registry,
         )
-        self._topics = Gauge(
+        self._topics = ObjectGauge(
             "seawall_topics", "Topics of a pool by state", ["namespace", "name", "state"], registry=self.registry
         )
-        self._topic_state = Gauge(
+        self._topic_state = ObjectGauge(
             "seawall_topic_state",
             "1 for the state that a topic is in",
             ["namespace", "name", "topic", "state"],
             registry=self.registry,
         )
-        self._reachable = Gauge(
+        self._reachable = ObjectGauge(
             "seawall_kafka_reachable",
             "1 while the object's Kafka answers; its topics have no series otherwise",
             ["namespace", "name"],

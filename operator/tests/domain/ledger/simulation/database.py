@@ -6,7 +6,7 @@ Everything that is acknowledged is remembered, so that what the operator does to
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 
 from seawall.domain.dataplane.metadata import LeaderState, MetadataSnapshot, RegionKey, Route, TopicMarker
@@ -15,6 +15,8 @@ from seawall.domain.dataplane.reports import DatanodeReport, InnerReport, Region
 from seawall.domain.ledger.mode import Mode
 from tests.domain.ledger.simulation.log import Log
 
+STANDBY = 9
+"""The node that has a copy of some regions and leads none."""
 KEPT_REPORTS = 3
 """The metasrv keeps the newest few of each node."""
 
@@ -81,6 +83,13 @@ class Opening:
     leads: bool
 
 
+@dataclass
+class Standby:
+    """A follower that replays the log by itself, on a disk of its own; `positions` are how far it got."""
+
+    positions: list[int]
+
+
 class Database:
     """Regions of a few topics on a few nodes."""
 
@@ -97,6 +106,7 @@ class Database:
         self.openings: list[Opening] = []
         self.delivered: list[DatanodeReport] = []
         self.failed_opens: list[str] = []
+        self.standbys: dict[int, Standby] = {}
         self.cut_off: set[int] = set()
         """Nodes that nobody hears of; what they do they do all the same."""
 
@@ -121,7 +131,12 @@ class Database:
             wal_topics={one.region_id: frozenset({one.topic}) for one in keyed},
             tombstoned_topics={one.region_id: frozenset({one.topic}) for one in living if one.is_tombstone},
             without_topic=frozenset(),
-            routes={one.region_id: self.routes[one.region_id] for one in keyed},
+            routes={
+                one.region_id: replace(
+                    self.routes[one.region_id], followers=(STANDBY,) if one.region_id in self.standbys else ()
+                )
+                for one in keyed
+            },
             datanodes={},
             store_id="etcd/1/",
         )
@@ -218,6 +233,33 @@ class Database:
             kept = {row for row in region.acknowledged[number] if row > skipped and row >= log.log_start}
             region.acknowledged[number] = kept | region.durable[number]
 
+    # --- followers
+
+    def add_standby(self, region_id: int) -> None:
+        """A follower begins with the leader's files, and needs no row of the region that they, or nobody, has."""
+        region, marker = self.regions[region_id], self.markers[self.regions[region_id].topic].pruned_entry_id or 0
+        if region_id in self.standbys or region.is_tombstone or region.is_gone:
+            return
+        known = zip(region.flushed, region.checkpoint, strict=True)
+        skipped = marker if self.mode.reads_marker else 0
+        self.standbys[region_id] = Standby([max(flushed, kept or 0, skipped) for flushed, kept in known])
+        self.processes.setdefault(STANDBY, Process(STANDBY, 1, 0))
+        self._rewrite_route(region_id)
+
+    def replay_on_standby(self, region_id: int) -> None:
+        """It reads on, to where its leader has flushed."""
+        if (standby := self.standbys.get(region_id)) is not None:
+            flushed = self.regions[region_id].flushed
+            standby.positions = [max(pair) for pair in zip(standby.positions, flushed, strict=True)]
+
+    def remove_standby(self, region_id: int) -> None:
+        """Nobody reads from there any more."""
+        if self.standbys.pop(region_id, None) is not None:
+            self._rewrite_route(region_id)
+
+    def _rewrite_route(self, region_id: int) -> None:
+        self.routes[region_id] = replace(self.routes[region_id], mod_revision=self.touch())
+
     # --- drops
 
     def drop(self, region_id: int) -> None:
@@ -228,6 +270,7 @@ class Database:
         region.is_tombstone = self.keeps_tombstones
         region.is_gone = not region.is_tombstone  # an http database keeps no tombstones: it puts back within one grace
         region.gone_at, region.key_revision = self.now, self.touch()
+        self.standbys.pop(region_id, None)
         for process in self.processes.values():
             process.regions.pop(region_id, None)
         self.openings = [opening for opening in self.openings if opening.region_id != region_id]
@@ -344,7 +387,10 @@ class Database:
         process.outbox.append(
             DatanodeReport(
                 node, f"node-{node}", process.epoch, at,
-                tuple(self._report(process, region_id, held, at) for region_id, held in process.regions.items()),
+                (
+                    *(self._report(process, region_id, held, at) for region_id, held in process.regions.items()),
+                    *(self._follows(process, region_id, at) for region_id in self.standbys if node == STANDBY),
+                ),
             )
         )  # fmt: skip
 
@@ -362,6 +408,13 @@ class Database:
         inner = [InnerReport(one.flushed, one.idle) for one in held.inner]
         return RegionReport(
             region_id, process.node, process.epoch, RegionRole.LEADER, at,
+            "metric" if len(inner) > 1 else "mito", 1, inner[0], inner[1] if len(inner) > 1 else None,
+        )  # fmt: skip
+
+    def _follows(self, process: Process, region_id: int, at: datetime) -> RegionReport:
+        inner = [InnerReport(position, None) for position in self.standbys[region_id].positions]
+        return RegionReport(
+            region_id, process.node, process.epoch, RegionRole.FOLLOWER, at,
             "metric" if len(inner) > 1 else "mito", 1, inner[0], inner[1] if len(inner) > 1 else None,
         )  # fmt: skip
 

@@ -57,6 +57,8 @@ class World:
             is_judged = region.topic not in self.broken_since and region.region_id not in self.given_up
             if not region.is_gone and is_judged:
                 self._check_rows(region.region_id)
+            if region.region_id in self.database.standbys and is_judged:
+                self._check_standby(region.region_id)
         for name, marker in self.database.markers.items():
             value = marker.pruned_entry_id or 0
             assert value >= self.markers[name], f"I2: the marker of {name} fell"
@@ -76,6 +78,13 @@ class World:
             what = f"row {offset} of region {region_id} is not durable"
             assert offset >= log.log_start, f"I1: {what} and was deleted, the log starts at {log.log_start}"
             assert offset > skipped, f"I1: {what} and a restart reads from {skipped + 1}"
+
+    def _check_standby(self, region_id: int) -> None:
+        region = self.database.regions[region_id]
+        start = self.logs[region.topic].log_start
+        for position, rows in zip(self.database.standbys[region_id].positions, region.acknowledged, strict=True):
+            lost = [offset for offset in rows if position < offset < start]
+            assert not lost, f"I1: rows {lost} of region {region_id}'s follower at {position} were deleted"
 
     def _check_holds(self) -> None:
         for name, hold in self.store.holds.items():

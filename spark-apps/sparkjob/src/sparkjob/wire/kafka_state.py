@@ -8,11 +8,13 @@ from dataclasses import dataclass
 from typing import TypeVar
 
 from confluent_kafka import IsolationLevel, KafkaError, KafkaException, TopicCollection, TopicPartition
-from confluent_kafka.admin import AclOperation, AdminClient, OffsetSpec, TopicDescription
+from confluent_kafka.admin import AclOperation, AdminClient, ListOffsetsResultInfo, OffsetSpec, TopicDescription
 
 from sparkjob.errors import Interrupted, Refused
 
 SECONDS = 30.0
+ASK_SECONDS = 10.0
+"""Of one request: one for a broker that has died waits for it, whoever leads by then."""
 _PAUSE = 0.2
 _PASSING = frozenset(
     {
@@ -39,10 +41,14 @@ class TopicState:
 
 
 class KafkaState:
-    """An admin client. Every answer has a deadline."""
+    """An admin client. Every answer has a deadline.
+
+    A client that got none is replaced: it may ask the same dead broker, which it takes for the controller, for minutes.
+    """
 
     def __init__(self, options: Mapping[str, str]) -> None:
-        self._admin = AdminClient(dict(options))
+        self._options = dict[str, str | int | float | bool](options)
+        self._admin = AdminClient(self._options)
 
     def cluster_id(self) -> str:
         """Kafka's id of the cluster.
@@ -50,7 +56,9 @@ class KafkaState:
         Raises:
             Interrupted: Kafka does not answer.
         """
-        return answer(lambda: str(self._admin.describe_cluster(request_timeout=SECONDS).result(SECONDS).cluster_id))
+        return self._answer(
+            lambda: str(self._admin.describe_cluster(request_timeout=ASK_SECONDS).result(ASK_SECONDS).cluster_id)
+        )
 
     def topics(self, names: Iterable[str]) -> dict[str, TopicState]:
         """The topics that there are.
@@ -60,10 +68,10 @@ class KafkaState:
             Interrupted: as `cluster_id`.
         """
         wanted = list(names)
-        return answer(lambda: self._topics(wanted), UNKNOWN)  # of offsets only: one broker has it, another one not yet
+        return self._answer(lambda: self._topics(wanted), UNKNOWN)  # of offsets only: one has it, another one not yet
 
     def _topics(self, wanted: list[str]) -> dict[str, TopicState]:
-        asked = self._admin.describe_topics(TopicCollection(wanted), request_timeout=SECONDS)
+        asked = self._admin.describe_topics(TopicCollection(wanted), request_timeout=ASK_SECONDS)
         ids = {name: found for name in wanted if (found := _id_of(name, asked[name])) is not None}
         starts, ends = self._offsets(ids, OffsetSpec.earliest()), self._offsets(ids, OffsetSpec.latest())  # type: ignore[no-untyped-call]
         return {name: TopicState(topic_id, starts[name][0], *ends[name]) for name, topic_id in ids.items()}
@@ -90,10 +98,12 @@ class KafkaState:
         asked = TopicCollection(list(names))
 
         def describe() -> list[TopicDescription]:
-            futures = self._admin.describe_topics(asked, include_authorized_operations=True, request_timeout=SECONDS)
-            return [future.result(SECONDS) for future in futures.values()]
+            futures = self._admin.describe_topics(
+                asked, include_authorized_operations=True, request_timeout=ASK_SECONDS
+            )
+            return [future.result(ASK_SECONDS) for future in futures.values()]
 
-        for found in answer(describe, UNKNOWN):
+        for found in self._answer(describe, UNKNOWN):
             number = len(found.partitions)
             if least_partitions is None and number != 1:
                 raise Refused(f"topic {found.name} has {number} partitions: a WAL topic has one")
@@ -105,14 +115,31 @@ class KafkaState:
                 needed = ", ".join(rights.values())
                 raise Refused(f"the user of Kafka lacks {names_of} on topic {found.name}: {purpose} needs {needed}")
 
+    def _answer(self, ask: Callable[[], T], passing: frozenset[int] = frozenset()) -> T:
+        def asked() -> T:
+            try:
+                return ask()
+            except (KafkaException, TimeoutError) as error:
+                if _is_silence(error):
+                    self._admin = AdminClient(self._options)
+                raise
+
+        return answer(asked, passing)
+
     def _offsets(self, names: Iterable[str], which: OffsetSpec) -> dict[str, tuple[int, int | None]]:
         asked = {TopicPartition(name, 0): which for name in names}
         if not asked:
             return {}
         level = IsolationLevel.READ_UNCOMMITTED
-        futures = self._admin.list_offsets(asked, isolation_level=level, request_timeout=SECONDS)
-        found = {partition.topic: future.result(SECONDS) for partition, future in futures.items()}
-        return {topic: (int(each.offset), each.leader_epoch) for topic, each in found.items()}
+        futures = self._admin.list_offsets(asked, isolation_level=level, request_timeout=ASK_SECONDS)
+        return {partition.topic: offset_of(future.result(ASK_SECONDS)) for partition, future in futures.items()}
+
+
+def offset_of(told: ListOffsetsResultInfo) -> tuple[int, int | None]:
+    """An offset and its leader epoch. Of a leader that dies while it is asked, librdkafka gives -1001, and no error."""
+    if told.offset < 0:
+        raise KafkaException(KafkaError(KafkaError.LEADER_NOT_AVAILABLE))
+    return int(told.offset), told.leader_epoch
 
 
 UNKNOWN = frozenset({KafkaError.UNKNOWN_TOPIC_OR_PART})
@@ -120,21 +147,26 @@ UNKNOWN = frozenset({KafkaError.UNKNOWN_TOPIC_OR_PART})
 
 
 def answer(ask: Callable[[], T], passing: frozenset[int] = frozenset()) -> T:
-    """Asks again for a while: a topic has no leader while one is elected; `passing` are errors that pass as well."""
+    """Asks again for a while: while a leader is elected, nobody answers; `passing` are errors that pass as well."""
     give_up = time.monotonic() + SECONDS
     while True:
         try:
             return ask()
         except (KafkaException, TimeoutError) as error:
-            may_pass = isinstance(error, KafkaException) and error.args[0].code() in _PASSING | passing
+            may_pass = _is_silence(error) or error.args[0].code() in _PASSING | passing
             if not may_pass or time.monotonic() > give_up:
                 raise Interrupted(f"Kafka does not answer{f': {error}' if str(error) else ' in time'}") from error
         time.sleep(_PAUSE)
 
 
+def _is_silence(error: KafkaException | TimeoutError) -> bool:
+    """Whether the one who was asked may be down: the next one who is asked may be another one."""
+    return isinstance(error, TimeoutError) or error.args[0].code() == KafkaError._TIMED_OUT  # noqa: SLF001 - as above
+
+
 def _id_of(name: str, future: object) -> str | None:
     try:
-        return str(future.result(SECONDS).topic_id).translate(_URL_SAFE)  # type: ignore[attr-defined]
+        return str(future.result(ASK_SECONDS).topic_id).translate(_URL_SAFE)  # type: ignore[attr-defined]
     except KafkaException as error:
         code = error.args[0].code()
         if code == KafkaError.UNKNOWN_TOPIC_OR_PART:

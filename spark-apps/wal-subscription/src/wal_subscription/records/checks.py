@@ -8,13 +8,13 @@ from kafka.protocol.metadata import MetadataRequest
 
 from sparkjob.wire.connection import Connection, name_of, uuid_of
 from sparkjob.wire.reader import Range, Reader
-from sparkjob.wire.records import digest_of
-from wal_subscription.asked import OfRun, OfTopic, SourceTopic
+from sparkjob.wire.records import Record, digest_of
+from wal_subscription.asked import OfGlobs, OfRun, OfTopic, SourceTopic
+from wal_subscription.records.decoder import Poison, UnknownTable
 from wal_subscription.records.progress import FilePlace, Progress
-from wal_subscription.records.request import RecordsRequest, Topic
-from wal_subscription.records.selection import Selection
 from wal_subscription.records.snapshot import Base
 from wal_subscription.stops import MustStop, Reason, Stop, Trouble
+from walrecord.region import table_id
 
 UNCOMMITTED = "read_uncommitted"
 """As the database reads: what was aborted, too."""
@@ -44,6 +44,19 @@ def require_ours(found: Progress | None, request: OfRun, topic: SourceTopic) -> 
         raise MustStop(Stop(name, Reason.IDENTITY_FENCE_BROKEN, found.position, message))
 
 
+def stop_at(topic: str, reason: Reason, why: Poison | UnknownTable) -> Stop:
+    """A topic that must not go on at a record."""
+    what = "a record of a table whose name is not known"
+    if isinstance(why, Poison):
+        what = f"a record that gives no rows: {why.said}"
+    return Stop(topic, reason, why.offset, f"topic {topic} has at offset {why.offset}, of region {why.region}, {what}")
+
+
+def digest_before(position: int, last: Record | None) -> str | None:
+    """Of the record before a position, if that was read last; None: there is none, or it was another one."""
+    return None if last is None or last.offset != position - 1 else digest_of([last])
+
+
 def require_same(found: Progress, job: OfTopic, source: Mapping[str, str]) -> None:
     """The source still has the record that was handed on last, if it has that offset.
 
@@ -70,25 +83,34 @@ def require_source(topic: SourceTopic, source_start: int, progress: Progress) ->
         raise Trouble(f"topic {topic.name} begins at offset {source_start} in the source, beyond {progress.read_from}")
 
 
-def require_base(base: Base, selection: Selection, topic: Topic, end: int) -> None:
+def require_base(base: Base, selection: OfGlobs, topic: SourceTopic, end: int) -> None:
     """Stops where the log, which ends at `end`, does not go on from what selected regions of a topic begin with.
+
+    Also at a region whose table is not known: its files would be passed over, and its entries up to the cut, too.
 
     Raises:
         MustStop: it is so.
     """
     for region, entry_id in base.cuts.items():
-        if not selection.has_region(region):
+        is_selected = selection.has(table_id(region))
+        is_unknown = is_selected is None and entry_id >= topic.names_known_to
+        if not is_selected and not is_unknown:
             continue
         where = f"the snapshot has the rows of region {region} up to entry {entry_id}, and topic {topic.name}"
-        if entry_id + 1 < topic.start:
-            message = f"{where} begins at offset {topic.start}: what is between is neither here nor there"
-            raise MustStop(Stop(topic.name, Reason.SOURCE_GAP, entry_id + 1, message))
         if entry_id >= end:
             message = f"{where} ends at offset {end} in the source: it lost its tail, or they are not of one database"
             raise MustStop(Stop(topic.name, Reason.DIVERGED, end, message))
+        if is_unknown:
+            message = (
+                f"the snapshot has rows of region {region} up to entry {entry_id}, whose table's name is not known"
+            )
+            raise MustStop(Stop(topic.name, Reason.TABLE_UNKNOWN, entry_id, message))
+        if entry_id + 1 < topic.start:
+            message = f"{where} begins at offset {topic.start}: what is between is neither here nor there"
+            raise MustStop(Stop(topic.name, Reason.SOURCE_GAP, entry_id + 1, message))
 
 
-def require_snapshot(place: FilePlace | None, base: Base | None, request: RecordsRequest, topic: Topic) -> None:
+def require_snapshot(place: FilePlace | None, base: Base | None, request: OfRun, topic: SourceTopic) -> None:
     """Stops where a topic has begun with another snapshot than the request's.
 
     Raises:

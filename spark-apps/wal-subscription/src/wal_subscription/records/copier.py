@@ -13,24 +13,24 @@ from dataclasses import replace
 
 from sparkjob.wire.connection import Connection
 from sparkjob.wire.reader import Range, Reader
-from sparkjob.wire.records import Record, digest_of
+from sparkjob.wire.records import Record
+from wal_subscription.records.beginning import Beginning, beginning_at, first_place
 from wal_subscription.records.checks import (
     PATIENCE_SECONDS,
     UNCOMMITTED,
-    require_base,
+    digest_before,
     require_ids,
     require_ours,
     require_same,
-    require_snapshot,
     require_source,
+    stop_at,
 )
 from wal_subscription.records.decoder import Decoder, Poison, UnknownTable
 from wal_subscription.records.encoding import Encoder, Placed, Row
 from wal_subscription.records.jobs import Job, Sides
-from wal_subscription.records.progress import FilePlace, Progress, begin
+from wal_subscription.records.progress import Progress, begin
 from wal_subscription.records.request import Topic
 from wal_subscription.records.sink import Writer
-from wal_subscription.records.snapshot import Base
 from wal_subscription.stops import MustStop, Reason, Stop, Trouble
 
 MOST_SECONDS = 10.0
@@ -39,10 +39,6 @@ COMMIT_SECONDS = 1.0
 COMMIT_ROWS = 20_000
 COMMIT_BYTES = 16 << 20
 """What one transaction has at most, or a little more: an entry is not cut."""
-
-
-class NeedsSnapshot(Exception):  # noqa: N818 - what is the matter
-    """The topic begins with a snapshot, and the job does not have it."""
 
 
 class Copier:
@@ -62,8 +58,7 @@ class Copier:
         self._writer = Writer(sides.target, sides.request.sink, topic)
         self._encoder = Encoder(topic.name, sides.request.sink, sides.request.selection)
         self._decoder: Decoder[Row] | None = None
-        self._base: Base | None = None
-        self._at = (0, 0)
+        self._beginning = Beginning()
         self._next = 0
         self._last: Record | None = None
         self._rows = self._bytes = self._dead_letters = 0
@@ -77,7 +72,7 @@ class Copier:
         """
         progress = self.begun = self.progress or self._open(job)
         require_source(job.topic, job.source_start, progress)
-        if self._base is not None and self._at[0] < len(self._base.files):
+        if self._beginning.has_files:
             return  # the driver learns where it is, and gives its files
         give_up, commit_at = time.monotonic() + MOST_SECONDS, time.monotonic() + COMMIT_SECONDS
         with Reader(self._sides.source, PATIENCE_SECONDS, UNCOMMITTED) as reader:
@@ -102,13 +97,13 @@ class Copier:
         require_source(job.topic, job.source_start, progress)
         if progress.snapshot is None:
             return  # somebody else is beyond it
-        commit_at = time.monotonic() + COMMIT_SECONDS
+        commit_at, beginning = time.monotonic() + COMMIT_SECONDS, self._beginning
         for file, row, record in rows:
-            if (file, row) < self._at:
+            if (file, row) < beginning.at:
                 continue
             if record is not None:
                 self._take_row(file, row, record)
-            self._at = (file + 1, 0) if record is None else (file, row + 1)
+            beginning.at = (file + 1, 0) if record is None else (file, row + 1)
             if time.monotonic() >= commit_at or self._is_full:
                 self._commit_files()
                 commit_at = time.monotonic() + COMMIT_SECONDS
@@ -124,15 +119,11 @@ class Copier:
         self.epoch = job.epoch
         require_ours(found, request, topic)
         if found is None or found.generation != topic.generation:
-            progress, is_told = begin(found, request, topic, self._first_place(job)), False
+            progress, is_told = begin(found, request, topic, first_place(request, job)), False
         else:
             require_same(found, job, self._sides.source)
-            require_snapshot(found.snapshot, job.base, request, topic)
             progress, is_told = found, found.run == request.run
-        if progress.snapshot is not None:
-            self._base, self._at = job.base, progress.snapshot[1:]
-            if self._base is None:
-                raise NeedsSnapshot
+        self._beginning = beginning_at(progress.snapshot, request, job)
         self.progress, self._next = progress, progress.read_from
         self._decoder = Decoder(
             self._encoder,
@@ -140,20 +131,11 @@ class Copier:
             drops_repeats=request.drops_repeats,
             names_known_to=topic.names_known_to,
             given_up=progress.given_up,
-            cuts=None if self._base is None else self._base.cuts,
+            cuts=self._beginning.cuts,
         )
         if not is_told:  # older runs and generations find it, and end
             self._write(progress, progress.position, progress.read_from)
         return progress
-
-    def _first_place(self, job: Job) -> FilePlace | None:
-        """Where a topic begins in its snapshot."""
-        if self._request.snapshot_uri is None:
-            return None
-        if job.base is None:
-            raise NeedsSnapshot
-        require_base(job.base, self._request.selection, job.topic, job.end)
-        return FilePlace(job.base.digest, 0, 0)
 
     def _take(self, record: Record) -> None:
         """What a record completes goes to the target."""
@@ -176,8 +158,8 @@ class Copier:
     def _take_row(self, file: int, row: int, record: Row) -> None:
         """A row of a snapshot goes to the target."""
         name = self._topic.name
-        if (file, row) != self._at:
-            raise Trouble(f"file {file} of the snapshot of topic {name} gave row {row} after {self._at}")
+        if (file, row) != self._beginning.at:
+            raise Trouble(f"file {file} of the snapshot of topic {name} gave row {row} after {self._beginning.at}")
         if self._encoder.is_too_large(record):
             self._commit_files()
             message = f"row {row} of file {file} of the snapshot of topic {name} is larger than the topic of rows takes"
@@ -190,7 +172,7 @@ class Copier:
         """All rows that were sent, and where the topic is in its snapshot."""
         progress = self.progress
         assert progress is not None  # noqa: S101 - it is open
-        if progress.snapshot is not None and progress.snapshot[1:] != self._at:
+        if progress.snapshot is not None and progress.snapshot[1:] != self._beginning.at:
             self._write(progress, progress.position, progress.read_from)
 
     @property
@@ -199,14 +181,8 @@ class Copier:
 
     def _stop(self, reason: Reason, why: Poison | UnknownTable) -> MustStop:
         """What stands before it is committed first."""
-        begins = why.begins if isinstance(why, Poison) else why.offset
-        self._commit(why.offset, begins)
-        where = f"topic {self._topic.name} has at offset {why.offset}, of region {why.region},"
-        if isinstance(why, Poison):
-            message = f"{where} a record that gives no rows: {why.said}"
-        else:
-            message = f"{where} a record of a table whose name is not known"
-        return MustStop(Stop(self._topic.name, reason, why.offset, message))
+        self._commit(why.offset, why.begins)
+        return MustStop(stop_at(self._topic.name, reason, why))
 
     def _commit(self, position: int, at_most: int | None = None) -> None:
         """All that was sent, and that the topic is at `position`; `at_most` bounds what is read from next."""
@@ -238,20 +214,11 @@ class Copier:
             selection=request.selection.digest,
             last=self._digest_before(position, progress),
             given_up=decoder.given_up,
-            snapshot=self._place_at(position),
+            snapshot=self._beginning.place_at(position),
         )
         self._writer.commit(made)
         self.progress = made
         self._rows = self._bytes = self._dead_letters = decoder.entries = 0
 
-    def _place_at(self, position: int) -> FilePlace | None:
-        """Where the topic is in its snapshot."""
-        if self._base is None or self._base.is_over(self._at[0], position):
-            return None
-        return FilePlace(self._base.digest, *self._at)
-
     def _digest_before(self, position: int, progress: Progress) -> str | None:
-        if position == progress.position:
-            return progress.last
-        last = self._last
-        return None if last is None or last.offset != position - 1 else digest_of([last])
+        return progress.last if position == progress.position else digest_before(position, self._last)

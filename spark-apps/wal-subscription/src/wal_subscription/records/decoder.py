@@ -60,7 +60,8 @@ class UnknownTable(Exception):  # noqa: N818 - what is the matter
 
     def __init__(self, offset: int, region: int) -> None:
         super().__init__(region)
-        self.offset, self.region = offset, region
+        self.offset = self.begins = offset
+        self.region = region
 
 
 class Encodes(Protocol[RowT]):

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Self
 
 from wal_subscription.records.progress import FilePlace
 from wal_subscription.records.request import RecordsRequest, Topic
@@ -39,6 +40,10 @@ class Job:
     base: Base | None = None
     files: tuple[File, ...] = ()
     from_file: tuple[int, int] = (0, 0)
+
+    def with_files(self, files: tuple[File, ...]) -> Self:
+        """With others of them."""
+        return replace(self, files=files)
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Protocol, TypeVar
 
 from sparkjob.wire.kafka_state import TopicState
 from wal_subscription.asked import SourceTopic
-from wal_subscription.plan import Plan, TopicPlanner, why_other
+from wal_subscription.plan import Plan, Ran, TopicPlanner, TopicT, why_other
 from wal_subscription.records.jobs import Copied, Job
 from wal_subscription.records.progress import FilePlace
 from wal_subscription.records.request import Output, Topic
@@ -29,16 +30,37 @@ class Place:
     snapshot: FilePlace | None = None
 
 
-class Planner(TopicPlanner[Topic, Copied]):
-    """Remembers nothing that a start would not find again.
+class OfRows(Ran, Protocol):
+    """How a job went of which rows come."""
+
+    @property
+    def read_from(self) -> int | None:
+        """What is still needed of the source; None: it is not known."""
+        ...
+
+    @property
+    def snapshot(self) -> FilePlace | None:
+        """Where the topic is in its snapshot; None: beyond it."""
+        ...
+
+    @property
+    def needs_snapshot(self) -> bool:
+        """Whether nothing was done, because the job did not have the snapshot that the topic begins with."""
+        ...
+
+
+OfRowsT = TypeVar("OfRowsT", bound=OfRows)
+
+
+class RowsPlanner(TopicPlanner[TopicT, OfRowsT]):
+    """Where topics are, in their logs and in what they begin with.
 
     Attributes:
         snapshot: what topics begin with, once it was read.
     """
 
-    def __init__(self, topics: Iterable[Topic], outputs: Sequence[Output]) -> None:
+    def __init__(self, topics: Iterable[TopicT]) -> None:
         super().__init__(topics)
-        self._outputs = outputs
         self._places: dict[str, Place] = {}
         self._epochs: dict[str, int | None] = {}
         self._needing: set[str] = set()
@@ -48,6 +70,29 @@ class Planner(TopicPlanner[Topic, Copied]):
     def needs_snapshot(self) -> bool:
         """Whether a topic begins with one, and it was not given yet."""
         return self.snapshot is None and bool(self._needing)
+
+    def _base_of(self, name: str, place: Place | None) -> Base | None:
+        is_needed = name in self._needing if place is None else place.snapshot is not None
+        return self.snapshot.of(name) if self.snapshot is not None and is_needed else None
+
+    def _files_of(self, name: str, place: Place | None) -> tuple[File, ...]:
+        """Those that are to be handed on before the log."""
+        base, at = self._base_of(name, place), None if place is None else place.snapshot
+        return () if base is None or at is None else base.files[at.file :]
+
+    def _remember(self, copied: OfRowsT) -> None:
+        if copied.needs_snapshot:
+            self._needing.add(copied.topic)
+        if copied.read_from is not None:
+            self._places[copied.topic] = Place(copied.end, copied.read_from, copied.snapshot)
+
+
+class Planner(RowsPlanner[Topic, Copied]):
+    """Remembers nothing that a start would not find again."""
+
+    def __init__(self, topics: Iterable[Topic], outputs: Sequence[Output]) -> None:
+        super().__init__(topics)
+        self._outputs = outputs
 
     def plan(self, sources: Mapping[str, TopicState], targets: Mapping[str, TopicState], now: float) -> Plan[Job]:
         """Plans. `sources` and `targets` are the topics that there are; `now` in seconds, of any clock."""
@@ -59,9 +104,7 @@ class Planner(TopicPlanner[Topic, Copied]):
             if stop is None and lost is not None:
                 stop = Stop(name, Reason.TARGET_LOST, None if place is None else place.position, lost)
             if stop is not None:
-                if self._doubts.is_certain(stop, now):
-                    stops.append(stop)
-                    self.stop(name)
+                stops += self._settled(stop, now)
                 continue
             self._doubts.end(name)
             assert source is not None  # noqa: S101 - else it would have been a stop
@@ -78,21 +121,6 @@ class Planner(TopicPlanner[Topic, Copied]):
         from_file = (0, 0) if at is None else (at.file, at.row)
         files = self._files_of(topic.name, place)
         return Job(topic, source.end, source.start, source.epoch, base, files, from_file)
-
-    def _base_of(self, name: str, place: Place | None) -> Base | None:
-        is_needed = name in self._needing if place is None else place.snapshot is not None
-        return self.snapshot.of(name) if self.snapshot is not None and is_needed else None
-
-    def _files_of(self, name: str, place: Place | None) -> tuple[File, ...]:
-        """Those that are to be handed on before the log."""
-        base, at = self._base_of(name, place), None if place is None else place.snapshot
-        return () if base is None or at is None else base.files[at.file :]
-
-    def _remember(self, copied: Copied) -> None:
-        if copied.needs_snapshot:
-            self._needing.add(copied.topic)
-        if copied.read_from is not None:
-            self._places[copied.topic] = Place(copied.end, copied.read_from, copied.snapshot)
 
 
 def find_stop(topic: SourceTopic, source: TopicState | None, place: Place | None) -> Stop | None:

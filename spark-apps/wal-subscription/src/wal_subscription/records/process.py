@@ -4,18 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 
-from kafka.errors import KafkaError
-
-from sparkjob.errors import Interrupted, Refused
-from sparkjob.wire.connection import Connection, sentence_of_error
-from sparkjob.wire.reader import RangeGone
-from wal_subscription.records.copier import Copier, NeedsSnapshot
+from sparkjob.wire.connection import Connection
+from wal_subscription.outcome import Outcome, outcome_of
+from wal_subscription.records.beginning import NeedsSnapshot
+from wal_subscription.records.copier import Copier
 from wal_subscription.records.encoding import Placed
 from wal_subscription.records.jobs import Copied, Job, Sides
 from wal_subscription.records.request import Topic
 from wal_subscription.records.sink import Overtaken
 from wal_subscription.source import connect
-from wal_subscription.stops import MustStop, Stop, Trouble
 
 _OPEN: dict[str, Copier] = {}
 _OPENED_FOR: list[Sides] = []
@@ -39,25 +36,15 @@ def _done(job: Job, sides: Sides, act: Callable[[], None]) -> Copied:
     if [sides] != _OPENED_FOR:
         forget_all()
         _OPENED_FOR.append(sides)
-    trouble = stop = refused = None
-    is_cut = False
     try:
-        act()
+        how = outcome_of(act)
     except NeedsSnapshot:
         forget(name)
         return Copied(name, needs_snapshot=True)
-    except MustStop as must:
-        stop = must.stop
-    except Refused as error:
-        refused = str(error)
-    except (Trouble, Interrupted, RangeGone) as error:
-        trouble = str(error)
-    except (KafkaError, OSError) as error:
-        trouble, is_cut = sentence_of_error(error), True
-    copied = _copied(name, trouble, stop, refused)
-    if is_cut:
+    copied = _copied(name, how)
+    if how.is_cut:
         _forget_connections()
-    elif (trouble, stop, refused) != (None, None, None) or copied.snapshot is not None:
+    elif not how.is_well or copied.snapshot is not None:
         forget(name)  # of a snapshot, another process hands on the next files
     return copied
 
@@ -77,11 +64,11 @@ def _run(job: Job, sides: Sides) -> None:
         _opened(job.topic, sides).run(job)
 
 
-def _copied(name: str, trouble: str | None, stop: Stop | None, refused: str | None) -> Copied:
+def _copied(name: str, how: Outcome) -> Copied:
     copier = _OPEN.get(name)
     begun, progress = (None, None) if copier is None else (copier.begun, copier.progress)
     if begun is None or progress is None:
-        return Copied(name, trouble=trouble, stop=stop, refused=refused)
+        return Copied(name, trouble=how.trouble, stop=how.stop, refused=how.refused)
     rows = progress.rows - begun.rows
     return Copied(
         name,
@@ -90,9 +77,9 @@ def _copied(name: str, trouble: str | None, stop: Stop | None, refused: str | No
         progress.read_from,
         rows,
         progress.snapshot,
-        trouble=trouble,
-        stop=stop,
-        refused=refused,
+        trouble=how.trouble,
+        stop=how.stop,
+        refused=how.refused,
     )
 
 

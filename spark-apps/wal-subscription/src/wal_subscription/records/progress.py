@@ -64,8 +64,7 @@ class Progress:
 
     def to_json(self) -> bytes:
         """The value of the record, whose key is the topic."""
-        place = None if self.snapshot is None else self.snapshot._asdict()
-        return json.dumps({**self.members(), "snapshot": place}, separators=(",", ":")).encode()
+        return json.dumps(self.members(), separators=(",", ":")).encode()
 
     def members(self) -> dict[str, Any]:
         """What progress of all sinks says, as JSON has it."""
@@ -85,6 +84,7 @@ class Progress:
             "selection": self.selection,
             "last": self.last,
             "givenUp": [given_up._asdict() for given_up in self.given_up],
+            "snapshot": None if self.snapshot is None else self.snapshot._asdict(),
         }
 
 

@@ -120,7 +120,6 @@ def parse_records_request(content: bytes) -> RecordsRequest:
         raise Refused("rows, progress and dead letters need a topic each")
     if source.cluster_id == target.cluster_id and (both := set(outputs) & {topic.name for topic in topics}):
         raise Refused(f"topic {min(both)} would get what is read from it")
-    snapshot = fields.object_or_none("snapshot")
     return RecordsRequest(
         digest_of(content),
         whom_of(fields),
@@ -132,8 +131,18 @@ def parse_records_request(content: bytes) -> RecordsRequest:
         selection_of(fields.object("tables")),
         drops_repeated_middle(fields.text_or_none("databaseVersion")),
         topics,
-        None if snapshot is None else snapshot.text("uri").rstrip("/"),
+        snapshot_uri_of(fields),
     )
+
+
+def snapshot_uri_of(request: Fields) -> str | None:
+    """The folder of what topics begin with; None: they begin with the log.
+
+    Raises:
+        Refused: it is not named.
+    """
+    snapshot = request.object_or_none("snapshot")
+    return None if snapshot is None else snapshot.text("uri").rstrip("/")
 
 
 def writer_of(fields: Fields) -> str:

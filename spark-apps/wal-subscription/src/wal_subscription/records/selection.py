@@ -7,8 +7,6 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from walrecord.region import table_id
-
 EVERYTHING = "*"
 
 
@@ -32,10 +30,6 @@ class Selection:
         if self.is_everything or table in self.names:
             return True
         return False if table in self.others else None
-
-    def has_region(self, region: int) -> bool:
-        """Whether a region's table is selected, where all tables are known."""
-        return bool(self.has(table_id(region)))
 
     @property
     def is_everything(self) -> bool:

@@ -15,17 +15,20 @@ from pyspark.sql.pandas.types import from_arrow_schema
 
 from sparkjob.snapshot_files import read_files
 from sparkjob.storage import Storage
+from wal_subscription.asked import OfRun
 from wal_subscription.records import process
+from wal_subscription.records.beginnings import OfFiles
 from wal_subscription.records.encoding import Encoder
 from wal_subscription.records.jobs import Copied, Job, Sides
 from wal_subscription.records.snapshot import END, File
 from wal_subscription.records.snapshot_rows import PLACED, encoded, placed
+from walrecord.region import table_id
 
 _COPIED: Any = pa.schema([("copied", pa.binary())])
 _ORDER = ("topic", "file", "row")
 
 
-class SparkSnapshots:
+class SparkFiles:
     """Through Hadoop's file systems, as Equivalence reads them."""
 
     def __init__(self, spark: SparkSession) -> None:
@@ -35,36 +38,45 @@ class SparkSnapshots:
         """As named."""
         return Storage(self._spark).read(uri)
 
+    def frames(self, jobs: Sequence[OfFiles], request: OfRun) -> Iterator[tuple[list[File], DataFrame]]:
+        """Files of jobs whose tables are selected, those with the same columns together, and their numbered rows.
+
+        Raises:
+            Refused: one cannot be read.
+        """
+        groups: dict[tuple[str, ...], list[File]] = defaultdict(list)
+        for job in jobs:
+            for file in job.files:
+                if request.selection.has(table_id(file.region)):
+                    groups[file.columns].append(file)
+        for columns, files in groups.items():
+            names = dict.fromkeys(file.name for file in files)
+            yield files, read_files(self._spark, str(request.snapshot_uri), names, columns, numbered=True)
+
+
+class SparkSnapshots(SparkFiles):
+    """Rows in order: shuffled by topic, sorted by their places."""
+
     def hand_on(self, jobs: Sequence[Job], sides: Sides) -> list[Copied]:
         """As named. A topic is written by one task, in the order of its files and rows."""
         rows = self._ends(jobs)
         for frame in self._rows(jobs, sides):
             rows = rows.unionByName(frame)
         ordered = rows.repartition(len(jobs), "topic").sortWithinPartitions(*_ORDER)
-        written = ordered.mapInArrow(_written({job.topic.name: job for job in jobs}, sides), _schema(_COPIED))
+        written = ordered.mapInArrow(_written({job.topic.name: job for job in jobs}, sides), schema_for(_COPIED))
         return [pickle.loads(line["copied"]) for line in written.collect()]  # noqa: S301 - of our own tasks
 
     def _ends(self, jobs: Sequence[Job]) -> DataFrame:
         marks = [(file.topic, file.number, END, 0, None, None) for job in jobs for file in job.files]
-        return self._spark.createDataFrame(marks, _schema(PLACED))
+        return self._spark.createDataFrame(marks, schema_for(PLACED))
 
     def _rows(self, jobs: Sequence[Job], sides: Sides) -> Iterator[DataFrame]:
         """PLACED of the files of regions that are selected, group by group of those with the same columns."""
-        request, folder = sides.request, str(sides.request.snapshot_uri)
+        request = sides.request
         encoders = {job.topic.name: Encoder(job.topic.name, request.sink, request.selection) for job in jobs}
         starts = {job.topic.name: job.from_file for job in jobs}
-        for columns, files in _by_columns(jobs, sides).items():
-            frame = read_files(self._spark, folder, dict.fromkeys(file.name for file in files), columns, numbered=True)
-            yield frame.mapInArrow(encoded(files, encoders, starts), _schema(PLACED))
-
-
-def _by_columns(jobs: Sequence[Job], sides: Sides) -> Mapping[tuple[str, ...], list[File]]:
-    groups: dict[tuple[str, ...], list[File]] = defaultdict(list)
-    for job in jobs:
-        for file in job.files:
-            if sides.request.selection.has_region(file.region):
-                groups[file.columns].append(file)
-    return groups
+        for files, frame in self.frames(jobs, request):
+            yield frame.mapInArrow(encoded(files, encoders, starts), schema_for(PLACED))
 
 
 def _written(jobs: Mapping[str, Job], sides: Sides) -> Any:
@@ -76,5 +88,6 @@ def _written(jobs: Mapping[str, Job], sides: Sides) -> Any:
     return write
 
 
-def _schema(arrow: Any) -> Any:
+def schema_for(arrow: Any) -> Any:
+    """Of Arrow, as Spark has it."""
     return from_arrow_schema(arrow)

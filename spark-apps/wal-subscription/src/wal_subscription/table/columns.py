@@ -21,7 +21,7 @@ _DAY_SECONDS = 86_400
 _MOST_SECONDS = (2**63 - 1) // 1_000
 """Parquet has no seconds: they become milliseconds."""
 _MOST_DECIMAL = 10**38 - 1
-_json = json.JSONEncoder(separators=(",", ":"), ensure_ascii=False).encode
+json_of = json.JSONEncoder(separators=(",", ":"), ensure_ascii=False).encode
 
 
 class Column(NamedTuple):
@@ -41,7 +41,8 @@ class Kind:
         arrow: its type in a file.
         stored: the numbers that make it up, where they are given as such.
         least, most: what it may be.
-        made: how a value becomes one of the file; None: as it is.
+        factor: so many of the file's make one of the log's.
+        made: how a value becomes one of the file; None: as it is, but for the factor.
     """
 
     value: str | None
@@ -49,6 +50,7 @@ class Kind:
     stored: pa.DataType | None = None
     least: int | None = None
     most: int | None = None
+    factor: int = 1
     made: Callable[[Value], object] | None = None
 
     def read(self, name: str, values: Sequence[Value]) -> list[Any]:
@@ -69,10 +71,13 @@ class Kind:
         if kind is None:
             return None
         if self.value is None:
-            return value.text if kind == "text" else _json(value_of(value))
+            return value.text if kind == "text" else json_of(value_of(value))
         if kind != self.value:
             raise NotReadable(f"has a value of type {kind} in column {name}, which has another one")
-        return getattr(value, kind) if self.made is None else self.made(value)
+        if self.made is not None:
+            return self.made(value)
+        given = getattr(value, kind)
+        return given if self.factor == 1 else given * self.factor
 
     def array(self, values: Sequence[Any]) -> pa.Array:
         """As a file has them."""
@@ -121,14 +126,12 @@ _KINDS: Mapping[int, Kind] = {
         pa.int64(),
         -_MOST_SECONDS * 1_000,
         _MOST_SECONDS * 1_000,
-        lambda value: value.ts_s * 1_000,
+        1_000,
     ),
     DataType.TIMESTAMP_MILLISECOND: _timestamp("ts_ms", "ms"),
     DataType.TIMESTAMP_MICROSECOND: _timestamp("ts_us", "us"),
     DataType.TIMESTAMP_NANOSECOND: _timestamp("ts_ns", "ns"),
-    DataType.TIME_SECOND: Kind(
-        "time_s", pa.time32("ms"), pa.int32(), 0, _DAY_SECONDS * 1_000 - 1, lambda value: value.time_s * 1_000
-    ),
+    DataType.TIME_SECOND: Kind("time_s", pa.time32("ms"), pa.int32(), 0, _DAY_SECONDS * 1_000 - 1, 1_000),
     DataType.TIME_MILLISECOND: _time("time_ms", "ms", 1_000),
     DataType.TIME_MICROSECOND: _time("time_us", "us", 1_000_000),
     DataType.TIME_NANOSECOND: _time("time_ns", "ns", 1_000_000_000),
@@ -154,6 +157,7 @@ OURS = pa.schema(
         ("_sequence", pa.uint64()),
         ("_op", pa.string()),
         ("_region", pa.uint64()),
+        ("_file", pa.int32()),
     ]
 )
 """What each row has beside its own columns."""

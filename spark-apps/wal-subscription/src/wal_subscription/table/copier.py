@@ -11,82 +11,38 @@ import json
 import math
 import time
 import uuid
-from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import replace
 
 from sparkjob.bucket import Bucket
-from sparkjob.s3 import S3
 from sparkjob.wire.connection import Connection
 from sparkjob.wire.reader import Range, Reader
-from sparkjob.wire.records import Record, digest_of
+from sparkjob.wire.records import Record
+from wal_subscription.records.beginning import Beginning, beginning_at, first_place
 from wal_subscription.records.checks import (
     PATIENCE_SECONDS,
     UNCOMMITTED,
+    digest_before,
     require_ids,
     require_ours,
     require_same,
     require_source,
+    stop_at,
 )
 from wal_subscription.records.decoder import Decoder, Poison, UnknownTable
 from wal_subscription.records.progress import begin
-from wal_subscription.stops import MustStop, Reason, Stop
+from wal_subscription.stops import MustStop, Reason, Trouble
 from wal_subscription.table.chain import Chain, chain_folder
 from wal_subscription.table.commit import Commit, Letter
 from wal_subscription.table.encoding import Encoder, Rows
 from wal_subscription.table.files import Files
-from wal_subscription.table.request import TableRequest, Topic
+from wal_subscription.table.jobs import Job, Made, Sides
 
 MOST_SECONDS = 10.0
 """So long one stretch may take beyond its position: others wait for it."""
 MOST_LETTERS = 1_000
 """Of one commit, or one more."""
-
-
-@dataclass(frozen=True, slots=True)
-class Sides:
-    """How the source is reached, in the words of librdkafka; the bucket; and what is written."""
-
-    source: Mapping[str, str]
-    place: S3
-    request: TableRequest
-
-
-@dataclass(frozen=True, slots=True)
-class Job:
-    """A stretch: from the end of the chain to `end`.
-
-    Attributes:
-        source_start: where the source's log begins.
-        known: the number of a commit that there was; None: none is known.
-    """
-
-    topic: Topic
-    end: int
-    source_start: int
-    known: int | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Copied:
-    """How it went.
-
-    Attributes:
-        start, end: the offsets that are committed now, and were not before.
-        read_from: what is still needed of the source; None: it is not known.
-        known: the number of the last commit.
-        rows: those that were committed.
-        trouble, stop, refused: as of a mirror.
-    """
-
-    topic: str
-    start: int = 0
-    end: int = 0
-    read_from: int | None = None
-    known: int | None = None
-    rows: int = 0
-    trouble: str | None = None
-    stop: Stop | None = None
-    refused: str | None = None
 
 
 class Copier:
@@ -106,6 +62,7 @@ class Copier:
         prefix = f"{name}-{job.topic.generation}"
         self._files = Files(bucket, f"{sink.writer}/data", prefix, name)
         self._letters = list[Letter]()
+        self._beginning = Beginning()
         self._next = 0
         self._last: Record | None = None
 
@@ -114,10 +71,11 @@ class Copier:
 
         Raises:
             MustStop, Refused, Trouble, Interrupted, RangeGone, KafkaError, OSError: it is over before.
+            NeedsSnapshot: as it says.
         """
-        request, commit, topic = self._request, self._open(), self._topic
-        self.begun, self.commit, progress = commit, commit, commit.progress
-        require_source(topic, self._job.source_start, progress)
+        request, progress, topic = self._request, self._begin().progress, self._topic
+        if self._beginning.has_files:
+            return  # the driver learns where it is, and gives its files
         try:
             self._copy(
                 Decoder(
@@ -126,17 +84,58 @@ class Copier:
                     drops_repeats=request.drops_repeats,
                     names_known_to=topic.names_known_to,
                     given_up=progress.given_up,
+                    cuts=self._beginning.cuts,
                 )
             )
         finally:
             self._files.close()
+
+    def name_files(self, made: Sequence[Made]) -> None:
+        """Commits what was made of the job's files, unless somebody else has done so.
+
+        Raises:
+            As `run`.
+        """
+        commit, files, beginning = self._begin(), self._job.files, self._beginning
+        progress = commit.progress
+        if not beginning.has_files or beginning.at != (files[0].number, 0):
+            return
+        self._require_whole(made)
+        beginning.at = files[-1].number + 1, 0
+        named = tuple(file for each in made for file in each.files)
+        after = replace(
+            progress,
+            start=progress.position,
+            rows=progress.rows + sum(file.rows for file in named),
+            snapshot=beginning.place_at(progress.position),
+        )
+        self.commit = self._append(Commit(commit.number + 1, after, named))
+
+    def _require_whole(self, made: Sequence[Made]) -> None:
+        """Of each file of the snapshot there is each row, as far as can be told."""
+        found = Counter[int]()
+        ends = Counter[int]()
+        for each in made:
+            for file, (rows, highest) in each.found.items():
+                found[file] += rows
+                ends[file] = max(ends[file], highest + 1)
+        if found != ends:
+            file = min(file for file in ends if found[file] != ends[file])
+            said = f"file {file} of the snapshot of topic {self._topic.name} gave {found[file]} rows of {ends[file]}"
+            raise Trouble(said)
+
+    def _begin(self) -> Commit:
+        commit = self.begun = self.commit = self._open()
+        require_source(self._topic, self._job.source_start, commit.progress)
+        self._beginning = beginning_at(commit.progress.snapshot, self._request, self._job)
+        return commit
 
     def _open(self) -> Commit:
         request, topic, job = self._request, self._topic, self._job
         self._require_topic()
         found = self._chain.newest(job.known)
         if found is None:
-            return self._append(Commit(0, begin(None, request, topic)))
+            return self._append(Commit(0, begin(None, request, topic, first_place(request, job))))
         require_ours(found.progress, request, topic)
         require_same(found.progress, job, self._sides.source)
         return found if found.progress.run == request.run else self._append(self._first_of_run(found))
@@ -186,14 +185,8 @@ class Copier:
 
     def _stop(self, decoder: Decoder[Rows], reason: Reason, why: Poison | UnknownTable) -> MustStop:
         """What stands before it is committed first."""
-        begins = why.begins if isinstance(why, Poison) else why.offset
-        self._commit(decoder, why.offset, begins)
-        where = f"topic {self._topic.name} has at offset {why.offset}, of region {why.region},"
-        if isinstance(why, Poison):
-            message = f"{where} a record that gives no rows: {why.said}"
-        else:
-            message = f"{where} a record of a table whose name is not known"
-        return MustStop(Stop(self._topic.name, reason, why.offset, message))
+        self._commit(decoder, why.offset, why.begins)
+        return MustStop(stop_at(self._topic.name, reason, why))
 
     def _put_letter(self, record: Record, poison: Poison) -> Letter:
         path = f"{self._chain.folder}/dead/{record.offset:020}-{uuid.uuid4().hex}.json"
@@ -231,8 +224,9 @@ class Copier:
             entries=before.entries + decoder.entries,
             rows=before.rows + rows,
             dead_letters=before.dead_letters + len(self._letters),
-            last=self._digest_before(position),
+            last=digest_before(position, self._last),
             given_up=decoder.given_up,
+            snapshot=self._beginning.place_at(position),
         )
         self.commit = self._append(Commit(commit.number + 1, progress, files, tuple(self._letters)))
         self._letters.clear()
@@ -246,10 +240,6 @@ class Copier:
     def _require_topic(self) -> None:
         """Before it is read, too: another topic of that name may have another record where this one had its last."""
         require_ids(self._source, {self._topic.name: self._topic.source_id})
-
-    def _digest_before(self, position: int) -> str | None:
-        last = self._last
-        return None if last is None or last.offset != position - 1 else digest_of([last])
 
 
 def _text(content: bytes | None) -> str | None:

@@ -38,6 +38,28 @@ class Rows(NamedTuple):
     values: list[list[Any]]
 
 
+class RowsOfFile(NamedTuple):
+    """Rows of a snapshot's file.
+
+    Attributes:
+        offset: the entry id of the cut.
+        sequence: the highest one of the cut; None: it is not known.
+        file: its number among those of its topic.
+        rows: their numbers in it.
+        values: of each column those of all rows, as a file has them.
+    """
+
+    table_id: int
+    region: int
+    offset: int
+    sequence: int | None
+    file: int
+    number: int
+    rows: Any
+    columns: tuple[Column, ...]
+    values: list[Any]
+
+
 @dataclass(frozen=True, slots=True)
 class Encoder:
     """Rows of one topic."""

@@ -18,11 +18,13 @@ import pyarrow.parquet as pq
 from sparkjob.bucket import Bucket
 from wal_subscription.table.columns import OURS, Column, kind_of, schema_of
 from wal_subscription.table.commit import File
-from wal_subscription.table.encoding import Rows
+from wal_subscription.table.encoding import Rows, RowsOfFile
 
 MOST_WAITING_BYTES = 8 << 20
 """Of rows that are in no file yet; in Python they take ten times as much."""
+MAX_OFFSET = 2**63 - 1
 _LEVEL = 1
+_ROW = OURS.get_field_index("_row")
 
 
 class Files:
@@ -45,14 +47,13 @@ class Files:
 
     def add(self, rows: Rows, table: str | None) -> None:
         """Rows of a table that has this name."""
-        key = rows.table_id, rows.columns
-        if key not in self._open:
-            self._open[key] = _Open(rows, table, self._topic)
-        self._open[key].add(rows)
-        self.rows += rows.number
-        self._waiting += rows.bytes
-        if self._waiting >= MOST_WAITING_BYTES:
-            self._write()
+        self._of(rows.table_id, table, rows.columns).add(rows)
+        self._note(rows.number, rows.bytes)
+
+    def add_of_snapshot(self, rows: RowsOfFile, table: str | None) -> None:
+        """The same of a snapshot's."""
+        self._of(rows.table_id, table, rows.columns).add_of_snapshot(rows)
+        self._note(rows.number, sum(values.nbytes for values in rows.values))
 
     def finish(self) -> tuple[File, ...]:
         """Puts them into the bucket; the next rows begin others.
@@ -72,6 +73,18 @@ class Files:
         self._open.clear()
         self._waiting = self.rows = 0
 
+    def _of(self, table_id: int, table: str | None, columns: tuple[Column, ...]) -> _Open:
+        key = table_id, columns
+        if key not in self._open:
+            self._open[key] = _Open(table_id, table, self._topic, columns)
+        return self._open[key]
+
+    def _note(self, rows: int, size: int) -> None:
+        self.rows += rows
+        self._waiting += size
+        if self._waiting >= MOST_WAITING_BYTES:
+            self._write()
+
     def _write(self) -> None:
         for each in self._open.values():
             each.write()
@@ -86,7 +99,7 @@ class Files:
 
 @dataclass
 class _Waiting:
-    """Rows that are in no row group yet."""
+    """Rows of the log that are in no row group yet."""
 
     offsets: list[int] = field(default_factory=list)
     numbers: list[int] = field(default_factory=list)
@@ -98,11 +111,12 @@ class _Waiting:
 class _Open:
     """A file that is being made. It has no name on the disk, so it is gone when its process is."""
 
-    def __init__(self, rows: Rows, table: str | None, topic: str) -> None:
-        self.table_id, self.table, self.first, self.last, self.rows = rows.table_id, table, rows.offset, 0, 0
+    def __init__(self, table_id: int, table: str | None, topic: str, columns: tuple[Column, ...]) -> None:
+        self.table_id, self.table, self.rows = table_id, table, 0
+        self.first, self.last = MAX_OFFSET, 0
         self.file: IO[bytes] = tempfile.TemporaryFile(prefix="seawall-")  # noqa: SIM115 - `close` does
-        self._topic, self._columns = topic, rows.columns
-        self._schema = schema_of(rows.columns, rows.table_id, table)
+        self._topic, self._columns = topic, columns
+        self._schema = schema_of(columns, table_id, table)
         self._writer = pq.ParquetWriter(self.file, self._schema, compression="zstd", compression_level=_LEVEL)
         self._forget()
 
@@ -121,14 +135,31 @@ class _Open:
         waiting.regions += [rows.region] * number
         for values, more in zip(self._values, rows.values, strict=True):
             values.extend(more)
+        self._note(number, rows.offset)
+
+    def add_of_snapshot(self, rows: RowsOfFile) -> None:
+        """The same of a snapshot's."""
+        number, sequence = rows.number, rows.sequence
+        ours = (self._topic, rows.offset, None, sequence, "put", rows.region, rows.file)
+        arrays = [pa.repeat(pa.scalar(value, field.type), number) for field, value in zip(OURS, ours, strict=True)]
+        arrays[_ROW] = rows.rows
+        self._batches.append(pa.RecordBatch.from_arrays([*arrays, *rows.values], schema=self._schema))
+        self._note(number, rows.offset)
+
+    def _note(self, number: int, offset: int) -> None:
         self.rows += number
-        self.last = rows.offset
+        self.first, self.last = min(self.first, offset), max(self.last, offset)
 
     def write(self) -> None:
         """A row group of what waits."""
+        if self._waiting.offsets:
+            self._batches.append(self._batch())
+        if self._batches:
+            self._writer.write_table(pa.Table.from_batches(self._batches))
+        self._forget()
+
+    def _batch(self) -> pa.RecordBatch:
         waiting = self._waiting
-        if not waiting.offsets:
-            return
         ours: Sequence[Sequence[Any]] = (
             [self._topic] * len(waiting.offsets),
             waiting.offsets,
@@ -136,13 +167,13 @@ class _Open:
             waiting.sequences,
             waiting.operations,
             waiting.regions,
+            [None] * len(waiting.offsets),
         )
         arrays = [
             *(pa.array(values, field.type) for field, values in zip(OURS, ours, strict=True)),
             *(kind_of(column).array(values) for column, values in zip(self._columns, self._values, strict=True)),
         ]
-        self._writer.write_batch(pa.RecordBatch.from_arrays(arrays, schema=self._schema))
-        self._forget()
+        return pa.RecordBatch.from_arrays(arrays, schema=self._schema)
 
     def finish(self) -> int:
         """Its bytes; it can be read from its beginning then."""
@@ -158,4 +189,5 @@ class _Open:
 
     def _forget(self) -> None:
         self._waiting = _Waiting()
+        self._batches = list[pa.RecordBatch]()
         self._values: list[list[Any]] = [[] for _ in self._columns]

@@ -10,8 +10,9 @@ from sparkjob.errors import Interrupted, Refused
 from sparkjob.kafka_options import librdkafka_options
 from wal_subscription.batches import SOURCE_RIGHTS, Run, SourceBatches
 from wal_subscription.plan import Plan
+from wal_subscription.records.beginnings import Beginnings, Snapshots
 from wal_subscription.source import require_cluster
-from wal_subscription.table.copier import Copied, Job, Sides
+from wal_subscription.table.jobs import Copied, Job, Sides
 from wal_subscription.table.planner import Planner
 from wal_subscription.table.request import TableRequest
 
@@ -24,10 +25,17 @@ class TableBatches(SourceBatches[Job, Sides, Copied]):
     _planner: Planner
 
     def __init__(
-        self, request: TableRequest, run: Run[Job, Sides, Copied], clock: Callable[[], float] = time.monotonic
+        self,
+        request: TableRequest,
+        run: Run[Job, Sides, Copied],
+        clock: Callable[[], float] = time.monotonic,
+        *,
+        snapshots: Snapshots[Job, Sides, Copied] | None = None,
     ) -> None:
-        self._request = request
-        super().__init__(Planner(request.topics, request.sink.commit_milliseconds / 1_000), run, clock)
+        """`snapshots` reads what topics begin with, if the request has one."""
+        self._request, self._beginnings = request, Beginnings(request.snapshot_uri, snapshots, run)
+        planner = Planner(request.topics, request.sink.commit_milliseconds / 1_000)
+        super().__init__(planner, self._beginnings.run, clock)
 
     def require_sides(self) -> None:
         """Refuses what a start can find; also a bucket that lets what is there be created once more."""
@@ -37,6 +45,7 @@ class TableBatches(SourceBatches[Job, Sides, Copied]):
         require_condition(Bucket(self._sides.place), request.sink.writer)
 
     def _plan(self) -> Plan[Job]:
+        self._beginnings.give(self._planner)
         return self._planner.plan(self._source.topics(self._planner.names), self._clock())
 
     def _read_sides(self) -> Sides:

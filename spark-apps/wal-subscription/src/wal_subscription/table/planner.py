@@ -8,22 +8,20 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from sparkjob.wire.kafka_state import TopicState
-from wal_subscription.plan import Plan, TopicPlanner
-from wal_subscription.records.planner import Place, find_stop
+from wal_subscription.plan import Plan
+from wal_subscription.records.planner import RowsPlanner, find_stop
 from wal_subscription.stops import Stop
-from wal_subscription.table.copier import Copied, Job
+from wal_subscription.table.jobs import Copied, Job
 from wal_subscription.table.request import Topic
 
 
-class Planner(TopicPlanner[Topic, Copied]):
+class Planner(RowsPlanner[Topic, Copied]):
     """Remembers nothing that a start would not find again, but that there was a commit of some number."""
 
     def __init__(self, topics: Iterable[Topic], seconds: float) -> None:
         super().__init__(topics)
         self._seconds = seconds
-        self._places: dict[str, Place] = {}
         self._known: dict[str, int] = {}
-        self._epochs: dict[str, int | None] = {}
         self._begun: dict[str, tuple[float, int]] = {}
         self._due: dict[str, float] = {}
 
@@ -34,18 +32,17 @@ class Planner(TopicPlanner[Topic, Copied]):
             source, place = sources.get(name), self._places.get(name)
             stop = find_stop(topic, source, place)
             if stop is not None:
-                if self._doubts.is_certain(stop, now):
-                    stops.append(stop)
-                    self.stop(name)
+                stops += self._settled(stop, now)
                 continue
             self._doubts.end(name)
             assert source is not None  # noqa: S101 - else it would have been a stop
             is_other = self._epochs.get(name, source.epoch) != source.epoch
             is_due = place is None or (place.position < source.end and now >= self._due.get(name, now))
-            if (is_due or is_other) and self._pauses.is_over(name, now):
+            base, files = self._base_of(name, place), self._files_of(name, place)
+            if (is_due or is_other or bool(files)) and self._pauses.is_over(name, now):
                 self._epochs[name] = source.epoch
                 self._begun[name] = now, source.end
-                jobs.append(Job(topic, source.end, source.start, self._known.get(name)))
+                jobs.append(Job(topic, source.end, source.start, self._known.get(name), base, files))
         return Plan(tuple(jobs), tuple(stops))
 
     def _remember(self, copied: Copied) -> None:
@@ -53,8 +50,8 @@ class Planner(TopicPlanner[Topic, Copied]):
         name = copied.topic
         if copied.known is not None:
             self._known[name] = copied.known
+        super()._remember(copied)
         if copied.read_from is None:
             return
-        self._places[name] = Place(copied.end, copied.read_from)
         begun, end = self._begun[name]
         self._due[name] = begun + self._seconds if copied.end >= end else begun

@@ -9,7 +9,7 @@ from sparkjob.fields import Fields
 from sparkjob.kafka import Kafka
 from sparkjob.request_file import digest_of, parse_json
 from sparkjob.s3 import S3, parse_s3
-from wal_subscription.records.request import selection_of, writer_of
+from wal_subscription.records.request import selection_of, snapshot_uri_of, writer_of
 from wal_subscription.records.selection import Selection
 from wal_subscription.request import VERSION, kafka_of, milliseconds_of, require_names, whom_of
 from walrecord import drops_repeated_middle
@@ -70,6 +70,7 @@ class TableRequest:
 
     Attributes:
         drops_repeats: whether the database's version drops a Middle that comes again.
+        snapshot_uri: the folder of what topics begin with; None: they begin with the log.
     """
 
     digest: str
@@ -81,6 +82,7 @@ class TableRequest:
     selection: Selection
     drops_repeats: bool
     topics: tuple[Topic, ...]
+    snapshot_uri: str | None = None
 
 
 def parse_table_request(content: bytes) -> TableRequest:
@@ -103,6 +105,7 @@ def parse_table_request(content: bytes) -> TableRequest:
         selection_of(fields.object("tables")),
         drops_repeated_middle(fields.text_or_none("databaseVersion")),
         topics,
+        snapshot_uri_of(fields),
     )
 
 

@@ -1,0 +1,155 @@
+"""The controller of the restarts of a managed Kafka's nodes, one more of WALClusters."""
+
+from __future__ import annotations
+
+import threading
+from collections import Counter
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+from typing import ClassVar, assert_never
+
+from seawall.api.meta import InvalidSpec, Key
+from seawall.api.v1alpha1.cluster import WALCluster, WALClusterStatus
+from seawall.api.v1alpha1.purge import WALPurge
+from seawall.controllers.controller import Controller
+from seawall.controllers.eviction import evict
+from seawall.domain.cluster_name import of_cluster
+from seawall.domain.datanodes.gather import cut_topics
+from seawall.domain.errors import Conflict, SeawallError
+from seawall.domain.kafka_nodes.facts import KafkaFacts, steady
+from seawall.domain.kafka_nodes.gate import KafkaAction, RenewTemplate
+from seawall.domain.ledger.observation import Unavailable
+from seawall.domain.managed_kafka.case import Case
+from seawall.domain.managed_kafka.found import Observed
+from seawall.domain.managed_kafka.objects import ObjectKind, node_objects
+from seawall.domain.managed_kafka.roll import RollDecision, RollObserved, decide, is_under_way, known_case
+from seawall.domain.managed_kafka.roll_facts import Beside, roll_facts, with_steady
+from seawall.domain.rollout.actions import Evict, EvictionForbidden
+from seawall.domain.step import Event
+from seawall.observe.certificates import read_certificates
+from seawall.observe.kafka_nodes import Asked, KafkaNodesAsker
+from seawall.observe.ledger import LedgerObserver
+from seawall.ports import Clock, KafkaClusters, KafkaObjects, Kube, RestartMeter, Workloads
+
+KAFKA_ROLL = "KafkaRoll"
+"""The kind of its queue, whose keys are those of WALClusters."""
+
+
+@dataclass(frozen=True, slots=True)
+class KafkaRollController(Controller[WALCluster, RollObserved, WALClusterStatus, KafkaAction]):
+    """Restarts nodes of a managed Kafka. Of the status it writes only its own parts; its queue is its own."""
+
+    resource: ClassVar = WALCluster
+
+    kube: Kube
+    objects: KafkaObjects | None
+    """None: this process may not run a Kafka."""
+    workloads: Workloads
+    kafka_clusters: KafkaClusters
+    ledgers: LedgerObserver
+    clock: Clock
+    meter: RestartMeter
+    kind: str = KAFKA_ROLL
+    _lock: threading.Lock = field(default_factory=threading.Lock)
+    _steady: dict[Key, dict[str, datetime]] = field(default_factory=dict)
+    """By the UID of a pod since when each look of this process has shown its node well."""
+
+    def forget(self, key: Key) -> None:
+        """Forgets a WALCluster that is gone."""
+        self._unsteady(key)
+        self.meter.forget_kafka_nodes(key)
+
+    def observe(self, obj: WALCluster) -> RollObserved:
+        """Reads the pods and then asks Kafka, and that only while a roll is due or under way."""
+        key, time = obj.metadata.key, self.clock.trusted()
+        is_managed = not isinstance(obj.spec, InvalidSpec) and obj.spec.kafka.managed is not None
+        if not is_managed or self.objects is None:
+            self.meter.forget_kafka_nodes(key)
+            return self._without(key, known_case(obj, Observed(time, is_enabled=False)))
+        self._measure(obj)
+        found = Observed(time, self.objects.find(key))
+        case = known_case(obj, found)
+        if isinstance(case, str):
+            return self._without(key, case)
+        facts = roll_facts(case, Beside())
+        if not is_under_way(obj, facts):
+            return self._without(key, facts)
+        asker = KafkaNodesAsker(self.kube, self.kafka_clusters)
+        answer = asker.ask(obj, case.nodes, found.found, Asked.RESTARTS)
+        certificates = read_certificates(self.kube, key, case.nodes[0].kafka)
+        asked = known_case(obj, replace(found, kafka=answer, certificates=certificates))
+        if isinstance(asked, str):
+            return self._without(key, asked)
+        return RollObserved(self._with_memory(key, roll_facts(asked, Beside(self._is_cut(obj)))))
+
+    def decide(self, obj: WALCluster, observed: RollObserved) -> RollDecision:
+        """Decides (pure)."""
+        return decide(obj, observed)
+
+    def absorb(self, observed: RollObserved, error: SeawallError) -> RollObserved | None:
+        """A PodDisruptionBudget that forbids an eviction is a reason to wait, not a failure."""
+        return replace(observed, forbidden=str(error)) if isinstance(error, EvictionForbidden) else None
+
+    def perform(self, obj: WALCluster, action: KafkaAction) -> Event:
+        """Does one action; right before it, all that it was decided by is looked at once more."""
+        match action:
+            case RenewTemplate():
+                self._renew(obj, action)
+            case Evict():
+                self._ask_again(obj, action, decide)
+                evict(self.workloads, action.pod)
+            case _:
+                assert_never(action)
+        return action.event()
+
+    def _renew(self, obj: WALCluster, action: RenewTemplate) -> None:
+        """Its files first. The StatefulSet is that of before the look: who slept does not write an old template."""
+        key, objects = obj.metadata.key, self.objects
+        if objects is None:
+            raise Conflict("this operator may not run a Kafka any more")
+        found = Observed(self.clock.trusted(), objects.find(key))
+        self._ask_again(obj, action, decide)
+        case = known_case(obj, found)
+        node = None if isinstance(case, str) else next((each for each in case.nodes if each.id == action.node), None)
+        if isinstance(case, str) or node is None:
+            raise Conflict(f"node {action.node} of {key} is not declared any more")
+        config, _, statefulset = node_objects(node, case.identity.cluster_id)
+        before = found.found.objects.get((ObjectKind.STATEFUL_SET, statefulset.name))
+        if before is None:
+            raise Conflict(f"StatefulSet {statefulset.name} is gone")
+        if (config.kind, config.name) not in found.found.objects:
+            objects.create(obj, config)
+        objects.renew_template(before, key.namespace, statefulset)
+
+    def _is_cut(self, obj: WALCluster) -> bool | None:
+        """Whether a run deletes now: an intent is written, and the log does not start there yet; None: not known."""
+        purges = of_cluster(self.kube.list(WALPurge, obj.metadata.namespace).items, obj.metadata.name)
+        running = [run for run in purges if run.status.frozen is not None and not run.status.is_finished]
+        if not running:
+            return False
+        observation = self.ledgers.observe(obj)
+        return None if isinstance(observation, Unavailable) else bool(cut_topics(running, observation))
+
+    def _measure(self, obj: WALCluster) -> None:
+        """As the status has them, which the controller of nodes writes."""
+        managed = obj.status.managed_kafka
+        if managed is None:
+            self.meter.forget_kafka_nodes(obj.metadata.key)
+            return
+        counted = Counter(node.state.value for node in managed.nodes)
+        self.meter.measure_kafka_nodes(obj.metadata.key, counted, None if managed.roll is None else managed.roll.stage)
+
+    def _unsteady(self, key: Key) -> None:
+        with self._lock:
+            self._steady.pop(key, None)
+
+    def _with_memory(self, key: Key, facts: KafkaFacts) -> KafkaFacts:
+        with self._lock:
+            since = steady(self._steady.get(key, {}), facts)
+            self._steady[key] = since
+        return with_steady(facts, since)
+
+    def _without(self, key: Key, facts: KafkaFacts | Case | str) -> RollObserved:
+        """Nobody asked Kafka: what was steady is steady no more."""
+        self._unsteady(key)
+        return RollObserved("it is not looked at" if isinstance(facts, Case) else facts)

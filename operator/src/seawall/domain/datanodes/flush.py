@@ -1,0 +1,71 @@
+"""Regions flush before the restart of their datanode: then it has less to read."""
+
+from __future__ import annotations
+
+from seawall.api.v1alpha1.rollout import AskedFlush, FlushBefore, Flushed, RestartStatus, RollStage
+from seawall.domain.datanodes.actions import FlushRegions
+from seawall.domain.datanodes.checks import Candidate, against
+from seawall.domain.datanodes.decision import RollDecision
+from seawall.domain.datanodes.facts import Datanode, Facts
+from seawall.domain.rollout.decision import changed, decided
+from seawall.domain.rollout.workload import Pod
+from seawall.domain.rollout_reasons import Blocker, Reason
+from seawall.domain.times import ROLLOUT_AGAIN, ROLLOUT_TIMEOUT
+
+MAX_REGIONS = 1_000
+
+MAX_PODS = 1_000
+
+
+def is_flushed(status: RestartStatus, pod: Pod, facts: Facts) -> bool:
+    """Whether its regions were asked, and did or had the time to, not too long ago."""
+    return pod.uid in {each.uid for each in _recent(status, facts)}
+
+
+def flush(status: RestartStatus, pod: Pod, facts: Facts) -> RollDecision | None:
+    """The next thing to do; None: nothing is to be flushed, or it was."""
+    datanode, asked = facts.datanodes.get(pod.name), status.flush
+    if datanode is None or is_flushed(status, pod, facts):
+        return None
+    message = f"regions of {pod.name} flush before its restart"
+    if asked is None or asked.uid != pod.uid:
+        regions = _candidates(datanode) if _is_wanted(status, pod, facts) else ()
+        if not regions:
+            return None
+        found = FlushBefore(uid=pod.uid, start_time=facts.now, regions=regions)
+        return changed(status, Reason.FLUSHING, message, stage=RollStage.FLUSHING, flush=found)
+    waited_for = _waited_for(asked, datanode)
+    if not waited_for or facts.now >= asked.start_time + ROLLOUT_TIMEOUT:
+        flushed = (*_recent(status, facts), Flushed(uid=pod.uid, time=facts.now))[-MAX_PODS:]
+        return changed(status, Reason.FLUSHING, message, flush=None, flushed=flushed)
+    return decided(status, Reason.FLUSHING, message, (FlushRegions(waited_for),))
+
+
+def _recent(status: RestartStatus, facts: Facts) -> tuple[Flushed, ...]:
+    return tuple(each for each in status.flushed if facts.now < each.time + ROLLOUT_AGAIN)
+
+
+def _is_wanted(status: RestartStatus, pod: Pod, facts: Facts) -> bool:
+    if facts.limits.flush_first:
+        return True
+    found = against(Candidate(pod.name, facts, status.last_replay))
+    return Blocker.REPLAY_TOO_LONG in {each.reason for each in found}
+
+
+def _candidates(datanode: Datanode) -> tuple[AskedFlush, ...]:
+    """Those with rows in memory; who would replay most comes first."""
+    found = [region for region in datanode.regions if region.in_memory and region.leads]
+    found.sort(key=lambda region: (-(region.entries or 0), region.region))
+    return tuple(
+        AskedFlush(region_id=str(region.region), flushed_to=region.flushed_to) for region in found[:MAX_REGIONS]
+    )
+
+
+def _waited_for(asked: FlushBefore, datanode: Datanode) -> tuple[int, ...]:
+    """Those that have rows in memory and whose flushed id has not moved; one that is gone is out."""
+    before = {int(each.region_id): each.flushed_to for each in asked.regions}
+    return tuple(
+        region.region
+        for region in datanode.regions
+        if region.region in before and region.in_memory and region.flushed_to == before[region.region]
+    )

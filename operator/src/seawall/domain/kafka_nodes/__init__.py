@@ -1,0 +1,1 @@
+"""Restarts of Kafka nodes as rolls: why one may not go now, and in which order. Pure."""

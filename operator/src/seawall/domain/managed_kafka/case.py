@@ -1,0 +1,104 @@
+"""A WALCluster with a managed Kafka whose identity is known, and what was seen of it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from seawall.api.meta import InvalidSpec, Key
+from seawall.api.v1alpha1.cluster import WALCluster
+from seawall.domain.ledger.declarations import parse_declaration
+from seawall.domain.managed_kafka.certificates import why_unusable
+from seawall.domain.managed_kafka.found import FoundObject, FoundPod, Observed
+from seawall.domain.managed_kafka.identity import Identity, find_identity
+from seawall.domain.managed_kafka.names import FORMAT_VOLUME_ANNOTATION
+from seawall.domain.managed_kafka.node import Node
+from seawall.domain.managed_kafka.objects import template_hash
+from seawall.domain.managed_kafka.volumes import VolumeState, volume_state
+
+EXAMPLE = "2: disk of node 2 broke, its rows are in the backup@2026-12-24T18:00:00Z"
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """All that is decided by.
+
+    Attributes:
+        declared: by node the hash of all that it is to be made of. It is asked for all the time, and takes a while.
+    """
+
+    cluster: WALCluster
+    nodes: tuple[Node, ...]
+    observed: Observed
+    identity: Identity
+    declared: Mapping[int, str] = field(init=False)
+
+    def __post_init__(self) -> None:
+        made = {node.id: template_hash(node, self.identity.cluster_id) for node in self.nodes}
+        object.__setattr__(self, "declared", made)
+
+    @property
+    def key(self) -> Key:
+        """Of the WALCluster."""
+        return self.cluster.metadata.key
+
+    def volume(self, node: Node) -> FoundObject | None:
+        """The volume that a node has."""
+        return self.observed.found.volume(node.volume)
+
+    def pod(self, node: Node) -> FoundPod | None:
+        """The pod that a node has."""
+        return self.observed.found.pods.get(node.id)
+
+    def volume_state(self, node: Node) -> VolumeState:
+        """How the volume of a node is."""
+        return volume_state(self.identity.nodes.get(node.id), self.volume(node), self.pod(node))
+
+    @property
+    def unusable(self) -> str | None:
+        """Why nothing may be started by the certificates that there are; None: they fit, or there are none."""
+        return why_not_secured(self.cluster, self.observed)
+
+    def may_format(self, node: Node) -> bool:
+        """Whether an empty volume may take the place of a lost one: nothing is lost by it, or a person answers."""
+        return node.id in self.observed.cleared or node.id in declared_formats(self.cluster, self.observed)[0]
+
+
+def declared_formats(cluster: WALCluster, observed: Observed) -> tuple[frozenset[int], str]:
+    """The nodes for whose volumes a person answers now, and what is wrong with the annotation."""
+    text = cluster.metadata.annotations.get(FORMAT_VOLUME_ANNOTATION)
+    if text is None:
+        return frozenset(), ""
+    what = "node ids"
+    found = parse_declaration(FORMAT_VOLUME_ANNOTATION, text, observed.time, what=what, example=EXAMPLE)
+    if isinstance(found, str):
+        return frozenset(), found
+    wrong = [each for each in found.what if not each.isdecimal()]
+    if wrong:
+        return frozenset(), f"{FORMAT_VOLUME_ANNOTATION}: {wrong[0]!r} is no node id"
+    return frozenset(int(each) for each in found.what), ""
+
+
+def why_not_secured(cluster: WALCluster, observed: Observed) -> str | None:
+    """What is wrong with the Secrets of a Kafka that is not declared insecure."""
+    managed = None if isinstance(cluster.spec, InvalidSpec) else cluster.spec.kafka.managed
+    if managed is None or managed.security.insecure:
+        return None
+    if observed.certificates is None:
+        return "its Secrets were not looked at"
+    return why_unusable(cluster.metadata.key, managed, observed.certificates, observed.time.now)
+
+
+def pinned_id(cluster: WALCluster) -> str | None:
+    """The cluster id in the status."""
+    managed = cluster.status.managed_kafka
+    return None if managed is None else managed.cluster_id
+
+
+def lost_nodes(cluster: WALCluster, nodes: tuple[Node, ...], observed: Observed) -> tuple[Node, ...]:
+    """The nodes whose volume is lost, as far as the identity tells."""
+    identity = find_identity(nodes, observed, pinned_id(cluster))
+    if not isinstance(identity, Identity):
+        return ()
+    case = Case(cluster, nodes, observed, identity)
+    return tuple(node for node in nodes if case.volume_state(node) is VolumeState.LOST)

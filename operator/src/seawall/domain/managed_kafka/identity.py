@@ -1,0 +1,172 @@
+"""Which Kafka a WALCluster runs: made once, and found again from several places.
+
+    ConfigMap <name>-kafka-identity    all of it; it outlives the WALCluster
+    annotations of the volumes         the cluster id; they outlive it, too
+    status.managedKafka.clusterId      the cluster id
+    Kafka                              the cluster id
+
+None of them: it is made. They agree: that is it. The ConfigMap is lost: it is made again of the volumes, and no node
+counts as new. They contradict each other: nothing is started and nothing formatted.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass
+
+from pydantic import ValidationError
+
+from seawall.api.meta import Key, StatusModel
+from seawall.api.v1alpha1.managed_kafka import ManagedKafka
+from seawall.domain.managed_kafka.found import FoundKafka, FoundObject, Observed, Record
+from seawall.domain.managed_kafka.names import MANAGED_ID_ANNOTATION
+from seawall.domain.managed_kafka.node import Ids, Node, nodes_of
+
+IDENTITY = "identity"
+"""The key of the ConfigMap."""
+
+
+class NodeRecord(StatusModel):
+    """What is remembered of one node.
+
+    Attributes:
+        volume: the UID of its PersistentVolumeClaim; None: nobody knows which it had.
+        registered: Kafka has heard from it with this volume: it is never formatted as a new one.
+        directory: the directory id of a controller, as the quorum knows it.
+        spent: directory ids that volumes before had.
+        removed: it was taken out, and its id is not used again.
+    """
+
+    volume: str | None = None
+    registered: bool = False
+    directory: str | None = None
+    spent: tuple[str, ...] = ()
+    removed: bool = False
+
+
+class Identity(StatusModel):
+    """Who this Kafka is.
+
+    Attributes:
+        initial: the directory ids of the first controllers; each is on one disk, once.
+        nodes: by node id; a node that is not in it has never had a volume.
+        formed: Kafka has heard from each node: there may be records from then on, and a token is for one pod.
+    """
+
+    cluster_id: str
+    initial: dict[int, str] = {}  # noqa: RUF012 - pydantic copies it
+    nodes: dict[int, NodeRecord] = {}  # noqa: RUF012 - the same
+    formed: bool = False
+
+    def with_nodes(self, nodes: Mapping[int, NodeRecord]) -> Identity:
+        """The same, knowing more of these nodes."""
+        return self.model_copy(update={"nodes": {**self.nodes, **nodes}})
+
+    def written(self) -> dict[str, str]:
+        """The data of the ConfigMap."""
+        return {IDENTITY: self.model_dump_json(by_alias=True)}
+
+
+@dataclass(frozen=True, slots=True)
+class NoIdentity:
+    """There is none yet, and nothing speaks against making one."""
+
+
+@dataclass(frozen=True, slots=True)
+class Unclear:
+    """Nobody knows which it is, and why, in one sentence."""
+
+    message: str
+
+
+def ids_of(found: FoundKafka) -> Ids:
+    """What the identity, and StatefulSets, tell of node ids."""
+    identity = _read(found.identity)
+    records = identity.nodes if isinstance(identity, Identity) else {}
+    stopped = {each.node for each in found.objects.values() if each.replicas == 0 and each.node is not None}
+    removed = frozenset(node for node, record in records.items() if record.removed)
+    return Ids(frozenset(records), removed, frozenset(stopped) - removed)
+
+
+def found_nodes(cluster: Key, kafka: ManagedKafka, found: FoundKafka) -> tuple[Node, ...]:
+    """All nodes, by id, by what is known of ids."""
+    return nodes_of(cluster, kafka, ids_of(found))
+
+
+def find_identity(nodes: Iterable[Node], observed: Observed, pinned: str | None) -> Identity | NoIdentity | Unclear:
+    """The identity by all that tells of it.
+
+    Args:
+        nodes: as they are declared.
+        observed: what was found.
+        pinned: the cluster id in the status.
+    """
+    nodes = tuple(nodes)
+    volumes = {node.id: found for node in nodes if (found := observed.found.volume(node.volume)) is not None}
+    kept = _read(observed.found.identity)
+    contradiction = kept if isinstance(kept, Unclear) else _contradiction(kept, volumes.values(), pinned, observed)
+    if kept is None or contradiction is not None:
+        return contradiction or _without_record(nodes, volumes, _sources(None, volumes.values(), pinned, observed))
+    return kept
+
+
+def _contradiction(
+    kept: Identity | None, volumes: Collection[FoundObject], pinned: str | None, observed: Observed
+) -> Unclear | None:
+    for volume in volumes:
+        if MANAGED_ID_ANNOTATION not in volume.annotations:
+            return Unclear(
+                f"PersistentVolumeClaim {volume.name} was not made for a Kafka of Seawall: remove or rename it"
+            )
+    sources = _sources(kept, volumes, pinned, observed)
+    for where, other in sources[1:]:
+        first, cluster_id = sources[0]
+        if other != cluster_id:
+            return Unclear(f"{first} says {cluster_id} and {where} says {other}: nothing is started or formatted")
+    return None
+
+
+def _without_record(
+    nodes: Iterable[Node], volumes: Mapping[int, FoundObject], sources: list[tuple[str, str]]
+) -> Identity | NoIdentity | Unclear:
+    """The ConfigMap is not there; what else tells of the identity agrees."""
+    if not sources:
+        return NoIdentity()
+    first, cluster_id = sources[0]
+    if not volumes:
+        return Unclear(
+            f"{first} says {cluster_id}, and neither volumes nor the identity are there: bring them back, "
+            "or delete this WALCluster and make it anew"
+        )
+    return _rebuilt(cluster_id, nodes, volumes)
+
+
+def _read(record: Record | None) -> Identity | Unclear | None:
+    if record is None:
+        return None
+    try:
+        return Identity.model_validate_json(record.data.get(IDENTITY, ""))
+    except ValidationError:
+        return Unclear(
+            "the ConfigMap of the identity cannot be read: bring it back, or delete it to have it made again"
+        )
+
+
+def _sources(
+    kept: Identity | None, volumes: Iterable[FoundObject], pinned: str | None, observed: Observed
+) -> list[tuple[str, str]]:
+    """Who says which cluster id."""
+    found = [] if kept is None else [("the ConfigMap of the identity", kept.cluster_id)]
+    found += [(f"PersistentVolumeClaim {each.name}", each.annotations[MANAGED_ID_ANNOTATION]) for each in volumes]
+    if pinned is not None:
+        found.append(("the status", pinned))
+    if not isinstance(observed.kafka, str):
+        found.append(("Kafka", observed.kafka.cluster_id))
+    return found
+
+
+def _rebuilt(cluster_id: str, nodes: Iterable[Node], volumes: Mapping[int, FoundObject]) -> Identity:
+    """No node counts as new: one without a volume has lost it."""
+    known = {node.id: volumes[node.id].uid if node.id in volumes else None for node in nodes}
+    records = {node: NodeRecord(volume=uid, registered=True) for node, uid in known.items()}
+    return Identity(cluster_id=cluster_id, nodes=records, formed=True)

@@ -1,0 +1,138 @@
+"""What the nodes of a managed Kafka are made of: one StatefulSet, Service, volume and configuration for each node.
+
+One StatefulSet a node, so that a pod that dies comes back with its own template, whoever is alive, and a lost volume is
+not replaced by an empty one in silence (docs/adr/0057-a-statefulset-a-node.md). The WALCluster does not own volumes.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Any
+
+from seawall.api.meta import Key
+from seawall.domain.managed_kafka import names
+from seawall.domain.managed_kafka.node import Node, cluster_labels
+from seawall.domain.managed_kafka.pods import pod_template
+from seawall.domain.managed_kafka.properties import config_files, most_replicas
+
+Body = Mapping[str, Any]
+
+
+class ObjectKind(StrEnum):
+    """Kinds of Kubernetes that a managed Kafka is made of."""
+
+    STATEFUL_SET = "StatefulSet"
+    SERVICE = "Service"
+    VOLUME = "PersistentVolumeClaim"
+    BUDGET = "PodDisruptionBudget"
+    CONFIG_MAP = "ConfigMap"
+
+
+@dataclass(frozen=True, slots=True)
+class Manifest:
+    """An object to create.
+
+    Attributes:
+        body: all but kind and metadata.
+        owned: whether it goes with the WALCluster.
+    """
+
+    kind: ObjectKind
+    name: str
+    labels: Mapping[str, str]
+    body: Body
+    annotations: Mapping[str, str] = field(default_factory=dict)
+    owned: bool = True
+
+
+def template_hash(node: Node, cluster_id: str) -> str:
+    """Of all that a node is made of: its files and its pod."""
+    files = config_files(node.cluster, node.kafka, node.id, node.pool)
+    template = pod_template(node, cluster_id, "")
+    return hashlib.sha256(json.dumps([files, template], sort_keys=True).encode()).hexdigest()[:10]
+
+
+def spec_hash(node: Node) -> str:
+    """Of what the spec says of a node. Defaults are left out: those of a newer Seawall are not the spec's words.
+
+    Of other brokers no more than a node depends on: one that joins must not make all others seem edited.
+    """
+    said = node.kafka.model_dump(
+        mode="json", by_alias=True, exclude_defaults=True, include={"version", "image", "config", "security"}
+    )
+    pool = node.pool.model_dump(mode="json", by_alias=True, exclude_defaults=True, exclude={"storage", "replicas"})
+    nodes = [list(node.kafka.controller_ids), most_replicas(node.kafka)]
+    return hashlib.sha256(json.dumps([said, pool, nodes], sort_keys=True).encode()).hexdigest()[:10]
+
+
+def volume(node: Node, cluster_id: str) -> Manifest:
+    """The volume of a node; it outlives the WALCluster."""
+    storage = node.pool.storage
+    spec: dict[str, Any] = {
+        "accessModes": ["ReadWriteOnce"],
+        "resources": {"requests": {"storage": str(storage.size)}},
+    }
+    if storage.class_name is not None:
+        spec["storageClassName"] = storage.class_name
+    annotations = {names.MANAGED_ID_ANNOTATION: cluster_id}
+    return Manifest(ObjectKind.VOLUME, node.volume, node.labels, {"spec": spec}, annotations, owned=False)
+
+
+def node_objects(node: Node, cluster_id: str) -> tuple[Manifest, ...]:
+    """Configuration, Service and StatefulSet of a node, in the order in which they are needed."""
+    digest = template_hash(node, cluster_id)
+    config = names.config_name(node.cluster.name, node.id, digest)
+    files = config_files(node.cluster, node.kafka, node.id, node.pool)
+    return (
+        Manifest(ObjectKind.CONFIG_MAP, config, node.labels, {"data": files, "immutable": True}),
+        Manifest(ObjectKind.SERVICE, node.name, node.labels, {"spec": _service(node)}),
+        Manifest(
+            ObjectKind.STATEFUL_SET,
+            node.name,
+            node.labels,
+            {"spec": _stateful_set(node, cluster_id, config)},
+            {names.TEMPLATE_HASH_ANNOTATION: digest},
+        ),
+    )
+
+
+def budgets(cluster: Key, nodes: Iterable[Node]) -> Iterator[Manifest]:
+    """How many pods an eviction leaves. `maxUnavailable` would forget a singleton whose pod is absent (ADR 57)."""
+    counted: dict[str, int] = {}
+    for node in nodes:
+        counted[node.budget] = counted.get(node.budget, 0) + 1
+    for budget, count in sorted(counted.items()):
+        selector = {names.KAFKA_LABEL: cluster.name, names.BUDGET_LABEL: budget}
+        # One that is not in sync may lead what others lack: it goes only while all others are Ready.
+        spec = {
+            "minAvailable": count - 1,
+            "unhealthyPodEvictionPolicy": "IfHealthyBudget",
+            "selector": {"matchLabels": selector},
+        }
+        name = names.budget_name(cluster.name, budget)
+        yield Manifest(ObjectKind.BUDGET, name, cluster_labels(cluster.name), {"spec": spec})
+
+
+def _service(node: Node) -> Body:
+    """Headless: a name for the pod, also before it is ready, because nodes find each other to become ready."""
+    return {
+        "clusterIP": "None",
+        "publishNotReadyAddresses": True,
+        "selector": {names.KAFKA_LABEL: node.cluster.name, names.NODE_LABEL: str(node.id)},
+    }
+
+
+def _stateful_set(node: Node, cluster_id: str, config: str) -> Body:
+    template = pod_template(node, cluster_id, config)
+    template["metadata"]["annotations"] = {names.SPEC_HASH_ANNOTATION: spec_hash(node)}
+    return {
+        "replicas": 1,
+        "serviceName": node.name,
+        "updateStrategy": {"type": "OnDelete"},
+        "selector": {"matchLabels": {names.KAFKA_LABEL: node.cluster.name, names.NODE_LABEL: str(node.id)}},
+        "template": template,
+    }

@@ -1,0 +1,101 @@
+"""What is to be done for a managed Kafka, in the order in which it is safe; pure.
+
+    volumes → they are recorded → tokens → budgets, configuration, Services, StatefulSets → who registered is recorded
+    → tokens back
+
+Each line waits for the one before, and each is derived from the world again: it does not matter who died in between.
+What is there is not changed, but for budgets, which count a node that joins (scale.py): a StatefulSet keeps the
+template with which it was made. While certificates do not fit,
+nothing is made and no token given; what is known is still recorded, and tokens are still taken back.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from seawall.domain.managed_kafka.actions import CreateObject, ManagedAction, WriteIdentity, WriteTokens
+from seawall.domain.managed_kafka.case import Case
+from seawall.domain.managed_kafka.names import TEMPLATE_HASH_ANNOTATION
+from seawall.domain.managed_kafka.node import Node
+from seawall.domain.managed_kafka.objects import Manifest, ObjectKind, budgets, node_objects, volume
+from seawall.domain.managed_kafka.scale import begun_nodes, budgets_to_change
+from seawall.domain.managed_kafka.tokens import recorded, tokens_now, wanted_tokens
+from seawall.domain.managed_kafka.volumes import VolumeState
+
+
+def plan(case: Case) -> tuple[ManagedAction, ...]:
+    """Everything to do now; the first line that has something to do."""
+    record = case.observed.found.identity
+    version = None if record is None else record.version
+    known = recorded(case)
+    if version is None or known != case.identity:
+        return (WriteIdentity(known, version),)
+    if case.unusable is not None:
+        return _only_taken_back(case)
+    volumes = tuple(CreateObject(each) for each in _volumes(case))
+    if volumes and not case.identity.formed:
+        return volumes
+    wanted, tokens = wanted_tokens(case), case.observed.found.tokens
+    if wanted != tokens_now(case) or tokens is None:
+        return (WriteTokens(wanted, None if tokens is None else tokens.version),)
+    objects: tuple[ManagedAction, ...] = (
+        *budgets_to_change(case),
+        *(CreateObject(each) for each in _objects(case)),
+    )
+    return objects or volumes
+
+
+def _only_taken_back(case: Case) -> tuple[ManagedAction, ...]:
+    """Tokens that nobody needs any more."""
+    wanted, now, tokens = wanted_tokens(case), tokens_now(case), case.observed.found.tokens
+    kept = {key: token for key, token in now.items() if wanted.get(key) == token}
+    return () if tokens is None or kept == now else (WriteTokens(kept, tokens.version),)
+
+
+def _volumes(case: Case) -> Iterator[Manifest]:
+    """Those that nobody has made, and those that are gone for good without loss."""
+    for node in case.nodes:
+        is_free = (ObjectKind.VOLUME, node.volume) not in case.observed.found.objects
+        state = case.volume_state(node)
+        if is_free and (state is VolumeState.NEW or (state is VolumeState.LOST and case.may_format(node))):
+            yield volume(node, case.identity.cluster_id)
+
+
+def _objects(case: Case) -> Iterator[Manifest]:
+    """What of nodes and budgets is missing. No node begins before all have volumes, or a name would lead nowhere.
+
+    Who joins later begins when it has its own: a quota that refuses it does not keep others from being mended.
+    """
+    begins = begun_nodes(case)
+    if len(begins) < len(case.nodes) and not case.identity.formed:
+        return
+    wanted: Iterable[Manifest] = budgets(case.key, begins)
+    for each in wanted:
+        if (each.kind, each.name) not in case.observed.found.objects:
+            yield each
+    for node in begins:
+        yield from _missing_of(case, node)
+
+
+def _missing_of(case: Case, node: Node) -> Iterator[Manifest]:
+    """A configuration is made again only for the template that names it."""
+    for each in node_objects(node, case.identity.cluster_id):
+        is_needed = each.kind is not ObjectKind.CONFIG_MAP or not is_outdated(case, node)
+        if is_needed and (each.kind, each.name) not in case.observed.found.objects:
+            yield each
+
+
+def is_outdated(case: Case, node: Node) -> bool:
+    """Whether the node was made of something else than the spec, or this operator, says now."""
+    found = case.observed.found.objects.get((ObjectKind.STATEFUL_SET, node.name))
+    return found is not None and found.annotations.get(TEMPLATE_HASH_ANNOTATION) != case.declared[node.id]
+
+
+def of_a_former_life(case: Case) -> str | None:
+    """An object of ours that another WALCluster owns, or nobody; None: there is none."""
+    expected = {node.name for node in case.nodes}
+    for (kind, name), found in sorted(case.observed.found.objects.items()):
+        is_meant = kind is ObjectKind.BUDGET or name in expected
+        if kind is not ObjectKind.VOLUME and is_meant and found.owner_uid != case.cluster.metadata.uid:
+            return f"{kind} {name}"
+    return None

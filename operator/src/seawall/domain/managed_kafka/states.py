@@ -1,0 +1,103 @@
+"""How each node of a managed Kafka is: what its pod says, and what Kafka says of its registration."""
+
+from __future__ import annotations
+
+from seawall.api.v1alpha1.managed_kafka_status import ManagedNodeStatus, NodeState
+from seawall.domain.managed_kafka.case import Case
+from seawall.domain.managed_kafka.found import FoundPod, KafkaAnswer
+from seawall.domain.managed_kafka.identity import NodeRecord
+from seawall.domain.managed_kafka.node import Node
+from seawall.domain.managed_kafka.plan import is_outdated
+from seawall.domain.managed_kafka.roll_facts import cause_of
+from seawall.domain.managed_kafka.tokens import heard_of
+from seawall.domain.managed_kafka.volumes import VolumeState, why_not_without
+from seawall.domain.partitions import BrokerState
+from seawall.domain.times import BROKERS_BEHIND_MS
+
+LONGEST = 500
+
+
+def node_statuses(case: Case) -> tuple[ManagedNodeStatus, ...]:
+    """All nodes, by id."""
+    before = case.cluster.status.managed_kafka
+    was = {} if before is None else {each.id: each.state for each in before.nodes}
+    return tuple(
+        ManagedNodeStatus(
+            id=node.id,
+            pool=node.pool.name,
+            roles=node.pool.roles,
+            state=node_state(case, node, was.get(node.id)),
+            outdated=_is_outdated(case, node),
+            old_certificate=has_old_certificate(case, node),
+            leaving=node.is_leaving,
+            message=describe(case, node)[:LONGEST],
+        )
+        for node in case.nodes
+    )
+
+
+def _is_outdated(case: Case, node: Node) -> bool:
+    """What its pod runs with; of one that has none, or does not tell, what it would."""
+    pod = case.pod(node)
+    says_its_template = pod is not None and pod.template is not None
+    return cause_of(case, node) is not None if says_its_template else is_outdated(case, node)
+
+
+def has_old_certificate(case: Case, node: Node) -> bool:
+    """Whether it began before the certificate was issued that is in the Secret now: Kafka reads it when it begins."""
+    pod, found = case.pod(node), case.observed.certificates
+    if pod is None or pod.began is None or found is None or isinstance(found.nodes, str):
+        return False
+    return pod.began < found.nodes.begins
+
+
+def node_state(case: Case, node: Node, before: NodeState | None) -> NodeState:
+    """How a node is. While Kafka does not answer, one whose pod is ready stays what it was."""
+    pod = case.pod(node)
+    if pod is None:
+        return NodeState.OFFLINE
+    if pod.is_terminating:
+        return NodeState.STOPPING
+    answer = case.observed.kafka
+    if isinstance(answer, str):
+        return before or NodeState.OFFLINE if pod.is_ready else NodeState.OFFLINE
+    if node.pool.is_broker:
+        return _of_broker(node, pod, answer)
+    return _of_controller(case.identity.nodes.get(node.id, NodeRecord()), node, pod, answer)
+
+
+def _of_broker(node: Node, pod: FoundPod, answer: KafkaAnswer) -> NodeState:
+    broker = answer.brokers.get(node.id)
+    if broker is None or not pod.is_started:
+        return NodeState.OFFLINE
+    return NodeState.ONLINE if broker.state is BrokerState.ONLINE else NodeState.FENCED
+
+
+def _of_controller(record: NodeRecord, node: Node, pod: FoundPod, answer: KafkaAnswer) -> NodeState:
+    heard = heard_of(answer.quorum, node.id, record)
+    if heard is None or not pod.is_started:
+        return NodeState.OFFLINE
+    return NodeState.ONLINE if (heard.behind_ms or 0) <= BROKERS_BEHIND_MS else NodeState.FENCED
+
+
+def describe(case: Case, node: Node) -> str:
+    """What a node waits for; empty: nothing."""
+    pod, volume = case.pod(node), case.volume(node)
+    if case.volume_state(node) is VolumeState.LOST:
+        return _of_lost(case, node)
+    if volume is None:
+        return f"its volume {node.volume} is not there yet"
+    if pod is None:
+        return "it has no pod yet"
+    return pod.said or pod.trouble
+
+
+def _of_lost(case: Case, node: Node) -> str:
+    volume, pod = case.volume(node), case.pod(node)
+    what = f"its volume {node.volume} is {'gone' if volume is None else 'another one'}"
+    if pod is not None and pod.has_empty_volume:
+        what = "its volume is empty"
+    why_not = why_not_without(node, case.observed.kafka)
+    if case.may_format(node):
+        return f"{what}; it is formatted anew"
+    return f"{what}; {why_not or 'whether something is lost by it is looked at once more'}"

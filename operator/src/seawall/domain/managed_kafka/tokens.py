@@ -1,0 +1,143 @@
+"""Format tokens: who may format its volume now, and who has registered since.
+
+    initial <voters>   a first controller: its disk gets the directory id that was made for it, once
+    join               any other node of a Kafka that is not formed yet: it has no records
+    … <question>       the same, of the one pod that asked, once: for each emptiness of its volume it has a question of
+                       its own (entrypoint.sh). Where there may be records there is no other token, and it is given
+                       when nothing is lost by it, or a person answers for it
+
+A token is there as long as its reason is: it goes when Kafka has heard from the node, and when its pod is another one.
+None is given before all nodes have volumes (plan.py). A pod formats without a question once. The pool's topics are
+made when all tokens answer questions, or a disk that is lost at once would take along what it alone has.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from seawall.domain.kafka import by_number
+from seawall.domain.managed_kafka.case import Case
+from seawall.domain.managed_kafka.identity import Identity, NodeRecord
+from seawall.domain.managed_kafka.names import format_name, token_key
+from seawall.domain.managed_kafka.node import Node
+from seawall.domain.managed_kafka.properties import voter_address
+from seawall.domain.managed_kafka.volumes import VolumeState
+from seawall.domain.partitions import BrokerState, Quorum, QuorumReplica
+
+
+def wanted_tokens(case: Case) -> dict[str, str]:
+    """The tokens that should be there, by key."""
+    found = {token_key(node.id): _token(case, node) for node in case.nodes}
+    return {key: token for key, token in found.items() if token is not None}
+
+
+def _token(case: Case, node: Node) -> str | None:
+    match case.volume_state(node):
+        case VolumeState.FIRST:
+            return _answer(case, node) if case.identity.formed else _first_token(case, node)
+        case VolumeState.LOST if case.may_format(node):
+            record, volume = case.identity.nodes[node.id], case.volume(node)
+            return _answer(case, node) if volume is not None and volume.uid == record.volume else None
+        case _:
+            return None
+
+
+def _answer(case: Case, node: Node) -> str | None:
+    question = _question(case, node)
+    return f"join {question}" if question is not None else None
+
+
+def _question(case: Case, node: Node) -> str | None:
+    pod = case.pod(node)
+    return None if pod is None else pod.question
+
+
+def _first_token(case: Case, node: Node) -> str:
+    initial = case.identity.initial
+    voters = ",".join(f"{each}@{voter_address(case.key, each)}:{initial[each]}" for each in sorted(initial))
+    kind = f"initial {voters}" if node.id in initial else "join"
+    question = _question(case, node)
+    return kind if question is None else f"{kind} {question}"
+
+
+def recorded(case: Case) -> Identity:
+    """The identity with what is seen now: volumes that are new, those that may take a lost one's place, and who is in.
+
+    Nothing is recorded of a node before its volume is: the first look after that finds whether it has registered.
+    """
+    changes = {node.id: change for node in case.nodes if (change := _record(case, node)) is not None}
+    changed = {node: record for node, record in changes.items() if record != case.identity.nodes.get(node)}
+    known = case.identity.with_nodes(changed) if changed else case.identity
+    is_formed = all(node.id in known.nodes and known.nodes[node.id].registered for node in case.nodes)
+    return known.model_copy(update={"formed": True}) if is_formed and not known.formed else known
+
+
+def _record(case: Case, node: Node) -> NodeRecord | None:
+    record, volume = case.identity.nodes.get(node.id), case.volume(node)
+    match case.volume_state(node):
+        case VolumeState.UNRECORDED if volume is not None:
+            return NodeRecord(volume=volume.uid)
+        case VolumeState.LOST if record is not None and volume is not None and volume.uid != record.volume:
+            # It stays registered: an empty volume of it is formatted only after another look.
+            spent = (*record.spent, record.directory) if record.directory is not None else record.spent
+            taken = {"volume": volume.uid, "registered": True, "directory": None, "spent": spent}
+            return record.model_copy(update=taken) if case.may_format(node) else None
+        case VolumeState.FIRST | VolumeState.HELD if record is not None:
+            return _registered(case, node, record)
+        case _:
+            return None
+
+
+def _registered(case: Case, node: Node, record: NodeRecord) -> NodeRecord | None:
+    """What Kafka has heard from: a broker that is online, a controller that fetches with a directory of its own."""
+    if isinstance(case.observed.kafka, str):
+        return None
+    broker = case.observed.kafka.brokers.get(node.id)
+    is_online = broker is not None and broker.state is BrokerState.ONLINE
+    if node.pool.is_broker and not is_online:
+        return None
+    if not node.pool.is_controller:
+        return record.model_copy(update={"registered": True})
+    heard = heard_of(case.observed.kafka.quorum, node.id, record)
+    if heard is None:
+        return None
+    before = record.directory
+    spent = record.spent if before in {None, heard.directory_id} else (*record.spent, before or "")
+    return record.model_copy(update={"registered": True, "directory": heard.directory_id, "spent": spent})
+
+
+def heard_of(quorum: Quorum | str, node: int, record: NodeRecord) -> QuorumReplica | None:
+    """The controller as the quorum's leader hears from it, unless that was its disk of before."""
+    if isinstance(quorum, str):
+        return None
+    found = (each for each in (*quorum.voters, *quorum.observers) if each.id == node)
+    return next((each for each in found if _is_heard(each, quorum, record.spent)), None)
+
+
+def _is_heard(replica: QuorumReplica, quorum: Quorum, spent: tuple[str, ...]) -> bool:
+    return (replica.behind_ms is not None or replica.id == quorum.leader) and replica.directory_id not in spent
+
+
+def why_no_topics(cluster: str, tokens: Mapping[str, str] | None) -> str | None:
+    """Why nobody may make topics yet; None: a disk that is lost now is not formatted without asking.
+
+    Args:
+        cluster: the name of the WALCluster.
+        tokens: what is in the ConfigMap of the tokens; None: it is not there.
+    """
+    if tokens is None:
+        return f"who may format a volume is not known: ConfigMap {format_name(cluster)} is not there"
+    unasked = sorted((key for key, token in tokens.items() if not _answers(token)), key=by_number)
+    return f"{', '.join(unasked)} may still format a volume: Kafka has not heard from all nodes" if unasked else None
+
+
+def _answers(token: str) -> bool:
+    """Whether it is for one question."""
+    words = token.split()
+    return len(words) > (2 if words[:1] == ["initial"] else 1)
+
+
+def tokens_now(case: Case) -> Mapping[str, str]:
+    """The tokens that are there."""
+    record = case.observed.found.tokens
+    return {} if record is None else record.data

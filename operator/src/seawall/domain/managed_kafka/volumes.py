@@ -1,0 +1,87 @@
+"""How the volume of each node is, and whether something would be lost if an empty one took its place.
+
+New        nobody has made it yet
+Unrecorded it is there, and the identity does not know it yet
+First      it may be formatted as a new node's, until Kafka has heard from the node
+Held       Kafka has heard from the node with this volume
+Lost       the identity knows another one, or it is empty: nothing is formatted before that is known to lose nothing
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from enum import Enum, auto
+
+from seawall.domain.kafka import by_number
+from seawall.domain.managed_kafka.found import FoundObject, FoundPod, KafkaAnswer
+from seawall.domain.managed_kafka.identity import NodeRecord
+from seawall.domain.managed_kafka.node import Node
+from seawall.domain.partitions import BrokerState, Partition, PartitionId
+
+SHOWN = 3
+"""How many partitions a sentence names."""
+
+
+class VolumeState(Enum):
+    """How a volume is."""
+
+    NEW = auto()
+    UNRECORDED = auto()
+    FIRST = auto()
+    HELD = auto()
+    LOST = auto()
+
+
+def volume_state(record: NodeRecord | None, volume: FoundObject | None, pod: FoundPod | None) -> VolumeState:
+    """How the volume of a node is.
+
+    Args:
+        record: what the identity knows of the node.
+        volume: the PersistentVolumeClaim that there is.
+        pod: the pod that there is, which may say that the volume is empty.
+    """
+    if record is None:
+        return VolumeState.NEW if volume is None else VolumeState.UNRECORDED
+    if volume is None or volume.uid != record.volume:
+        return VolumeState.LOST
+    if not record.registered:
+        return VolumeState.FIRST
+    return VolumeState.LOST if pod is not None and pod.has_empty_volume else VolumeState.HELD
+
+
+def why_not_without(node: Node, answer: KafkaAnswer | str) -> str | None:
+    """Why an empty volume must not take the place of a lost one by itself; None: nothing is lost by it.
+
+    An emptied disk that is the last of its partition leads with an empty log, and everybody truncates to it. What is
+    not known counts as lost. The node is down from before the look, so it can only leave ISRs until it is formatted.
+    """
+    if node.pool.is_controller:
+        return (
+            "it may have voted, and an empty disk forgets that: its entry among the voters has to be removed first "
+            "(docs/kafka.md#a-volume-is-lost)"
+        )
+    if isinstance(answer, str):
+        return f"what else has its records is not known: {answer}"
+    broker = answer.brokers.get(node.id)
+    if broker is not None and broker.state is BrokerState.ONLINE:
+        return "Kafka still hears from it"
+    if answer.partitions is None or isinstance(answer.partitions, str):
+        return f"what else has its records is not known: {answer.partitions or 'nobody asked for partitions'}"
+    lost = only_on(node.id, answer.partitions, answer)
+    return None if not lost else f"nobody else is known to have all records of {_named(lost)}"
+
+
+def only_on(node: int, partitions: Iterable[Partition], answer: KafkaAnswer) -> tuple[PartitionId, ...]:
+    """The partitions of which no other replica is in sync, or eligible to lead."""
+    eligible = answer.eligible or {}
+    return tuple(
+        each.id
+        for each in partitions
+        if node in each.replicas and not (each.isr | eligible.get(each.id, frozenset())) - {node}
+    )
+
+
+def _named(partitions: tuple[PartitionId, ...]) -> str:
+    names = sorted((f"{topic}-{partition}" for topic, partition in partitions), key=by_number)
+    more = f" and {len(names) - SHOWN} more" if len(names) > SHOWN else ""
+    return f"{', '.join(names[:SHOWN])}{more}"

@@ -1,0 +1,91 @@
+"""The conformance finds what a server does wrong, mistake by mistake; a server without any passes all of it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+import pytest
+
+from seawall.adapters.conformance.examine import CHECKS, Finding, Result, examine
+from seawall.adapters.conformance.server import Server
+from seawall.adapters.http_database import wire
+from seawall.domain.dataplane.connection import HTTPConnection
+from tests.fakes.dataplane import FakeDataPlane, FakeMetadataStore, FakeRegion
+from tests.support.contract_facade import Ask, Facade, served, serving
+from tests.support.contract_mistakes import MISTAKES, OF_FOLLOWERS, Mistake
+
+Make = Callable[[Facade], Ask]
+FOLLOWED = 1024 << 32
+
+
+def database() -> Facade:
+    """With two topics; every region has flushed something, one has more in memory, and one has a standby."""
+    store, fake = FakeMetadataStore(), FakeDataPlane()
+    store.database = fake
+    for number, topic in enumerate(("wal_0", "wal_1")):
+        store.put_topic(topic, 2)
+        for index in range(2):
+            region = (1024 + number) << 32 | index
+            fake.regions[region] = FakeRegion(index, flushed=7, last=9, memtable_bytes=64 * index)
+            store.put_region(topic, region, leader=index, checkpoint=3)
+    fake.followers[FOLLOWED, 1] = 5
+    store.put_followers(FOLLOWED, 1)
+    return Facade(fake, store, fake, "fake")
+
+
+def examined(ask: Ask, *, may_write: bool = True) -> list[Finding]:
+    with serving(ask) as url:
+        server = Server(HTTPConnection(url), may_write=may_write, pause=lambda _: None)
+        found = list(examine(server))
+        server.close()
+    return found
+
+
+def results(found: list[Finding]) -> dict[str, Result]:
+    return {each.check: each.result for each in found}
+
+
+def test_a_server_that_keeps_the_contract_passes_all_of_it() -> None:
+    found = examined(served(database()))
+    assert [each for each in found if each.result is not Result.PASSED] == []
+    assert len(found) == len(CHECKS)
+
+
+def test_nothing_is_tried_that_nobody_allowed() -> None:
+    facade = database()
+    before = facade.store.head(), facade.data_plane.reports()[1].regions[0].data
+    found = results(examined(served(facade), may_write=False))
+    assert sum(result is Result.SKIPPED for result in found.values()) == 5
+    assert (facade.store.head(), facade.data_plane.reports()[1].regions[0].data) == before
+
+
+def test_what_is_not_declared_is_skipped_and_must_not_be_there() -> None:
+    capabilities = wire.Capability(markers=False, durable_starts=True, flush=False, maintenance=False)
+    found = examined(served(replace(database(), capabilities=capabilities)))
+    assert {each.detail for each in found if each.result is Result.SKIPPED} == {
+        f"the server declares no {name}" for name in ("markers", "flush", "maintenance")
+    }
+    assert not [each for each in found if each.result is Result.BROKEN]
+
+
+@pytest.mark.parametrize("mistake", MISTAKES, ids=lambda mistake: mistake.__name__)
+def test_each_mistake_is_found(mistake: Mistake) -> None:
+    found = examined(mistake(database()))
+    assert [each.detail for each in found if each.result is Result.BROKEN], results(found)
+
+
+@pytest.mark.parametrize("mistake", OF_FOLLOWERS, ids=lambda mistake: mistake.__name__)
+def test_mistakes_with_followers_are_found_as_such(mistake: Mistake) -> None:
+    assert results(examined(mistake(database())))["followers report"] is Result.BROKEN
+
+
+def test_without_followers_there_is_nothing_to_examine() -> None:
+    facade = database()
+    assert isinstance(facade.store, FakeMetadataStore)
+    facade.store.put_followers(FOLLOWED)
+    assert results(examined(served(facade)))["followers report"] is Result.SKIPPED
+
+
+def test_there_are_more_than_ten_mistakes() -> None:
+    assert len(MISTAKES) > 10

@@ -1,0 +1,1 @@
+"""What the operator serves to people, in a real headless Chromium."""

@@ -1,0 +1,57 @@
+"""`seawall kafka`: what cert-manager is asked for is what the operator accepts, and what is typed wrong is refused."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+import pytest
+import yaml
+
+from seawall.api.meta import Key
+from seawall.cli.kafka import certificates
+from seawall.cli.parser import build_parser
+from seawall.domain.managed_kafka.certificates import why_unusable
+from seawall.observe.certificates import read_certificates
+from tests.fakes.kube import FakeKube
+from tests.managed_kafka.test_managed_kafka_objects import KEY, secured
+from tests.support.clock import START
+from tests.worlds.secured_world import authority, secret_of
+
+
+def test_certificates_that_an_issuer_makes_of_them_fit() -> None:
+    """Played by our own CA: cert-manager takes common name, organizational unit and DNS names as they are."""
+    kube, kafka = FakeKube(), secured()
+    for each in yaml.safe_load_all(certificates(KEY, kafka, "own", "ClusterIssuer")):
+        spec = each["spec"]
+        assert (each["apiVersion"], each["kind"]) == ("cert-manager.io/v1", "Certificate")
+        assert spec["issuerRef"] == {"name": "own", "kind": "ClusterIssuer", "group": "cert-manager.io"}
+        assert spec["privateKey"]["encoding"] == "PKCS8"
+        assert ("server auth" in spec["usages"]) == ("dnsNames" in spec)
+        (unit,) = spec["subject"]["organizationalUnits"]
+        names = tuple(spec.get("dnsNames", ()))
+        made = authority().issue(spec["commonName"], unit, names, START - timedelta(minutes=1), timedelta(days=90))
+        kube.secrets[Key(each["metadata"]["namespace"], spec["secretName"])] = secret_of(made, authority())
+    found = read_certificates(kube, KEY, kafka)
+    assert found is not None
+    assert why_unusable(KEY, kafka, found, START) is None
+
+
+def test_users_who_come_by_certificate_get_one_each() -> None:
+    kafka = secured(authentication="MutualTLS")
+    asked = list(yaml.safe_load_all(certificates(KEY, kafka, "own", "Issuer")))
+    assert [each["spec"]["commonName"] for each in asked] == [
+        "seawall:wal:node",
+        "seawall:wal:operator",
+        "greptimedb",
+        "verifier",
+    ]
+    assert asked[0]["spec"]["dnsNames"] == [f"wal-{node}.db.svc" for node in (0, 1, 2, 100, 101, 102)]
+
+
+@pytest.mark.parametrize("days", ["0", "-1", "x", "3651"])
+def test_no_certificate_is_for_less_than_a_day_or_more_than_ten_years(
+    days: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit):
+        build_parser("kafka").parse_args(["kafka", "secrets", "wal", f"--days={days}"])
+    assert "no number of days" in capsys.readouterr().err

@@ -1,0 +1,150 @@
+"""What the contract tests of the KafkaObjects port run on: a real API server, and the fake.
+
+In both the test plays the kubelet: it writes how pods are. No controller of Kubernetes runs beside the API server.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any, Protocol
+
+import yaml
+
+from seawall.adapters.kube.api import KubeApi
+from seawall.adapters.kube.kafka_objects import KubeKafkaObjects
+from seawall.adapters.kube.kafka_pods import KubeKafkaPods
+from seawall.api.meta import InvalidSpec, Key
+from seawall.api.v1alpha1.cluster import WALCluster
+from seawall.domain.managed_kafka.found import FoundPod
+from seawall.domain.managed_kafka.names import IN_SYNC_GATE, NODE_LABEL, SPEC_HASH_ANNOTATION, config_name, node_name
+from seawall.domain.managed_kafka.node import Node, cluster_labels, nodes_of
+from seawall.domain.managed_kafka.objects import ObjectKind
+from seawall.ports import KafkaObjects, KafkaPods
+from tests.contract.kube_beds import Bed, FakeBed, RealBed
+from tests.fakes.ids import new_uid
+from tests.fakes.kafka_objects import FakeKafkaObjects
+from tests.fakes.kafka_pods import FakeKafkaPods
+from tests.product.test_examples import EXAMPLES
+from tests.support.kube import KubeClient
+
+SPEC: dict[str, Any] = yaml.safe_load((EXAMPLES / "valid/managed-kafka.yaml").read_text())["spec"]
+NAME = "managed"
+
+
+class ManagedBed(Protocol):
+    """A WALCluster with a managed Kafka, and what others do with its objects."""
+
+    @property
+    def objects(self) -> KafkaObjects: ...
+    @property
+    def pods(self) -> KafkaPods: ...
+
+    def owner(self) -> WALCluster: ...
+    def put_foreign_service(self, name: str) -> None: ...
+    def put_pod(self, pod: FoundPod, image: str) -> FoundPod:
+        """The kubelet makes a pod as this one is; returns it with its UID."""
+
+
+def owner_of(bed: Bed) -> WALCluster:
+    key = Key(bed.namespace, NAME)
+    found = bed.kube.get(WALCluster, key)
+    if found is None:
+        bed.apply(NAME, SPEC)
+        found = bed.kube.get(WALCluster, key)
+    assert found is not None
+    return found
+
+
+def nodes(cluster: WALCluster) -> tuple[Node, ...]:
+    assert not isinstance(cluster.spec, InvalidSpec)
+    assert cluster.spec.kafka.managed is not None
+    return nodes_of(cluster.metadata.key, cluster.spec.kafka.managed)
+
+
+class FakeManagedBed:
+    """In memory."""
+
+    def __init__(self, bed: FakeBed) -> None:
+        self._bed = bed
+        self.objects = FakeKafkaObjects()
+        self.pods = FakeKafkaPods(self.objects)
+
+    def owner(self) -> WALCluster:
+        return owner_of(self._bed)
+
+    def put_foreign_service(self, name: str) -> None:
+        self.objects.foreign.add((ObjectKind.SERVICE, Key(self._bed.namespace, name)))
+
+    def put_pod(self, pod: FoundPod, image: str) -> FoundPod:  # noqa: ARG002 - only a real one needs it
+        made = replace(pod, uid=new_uid())
+        self.objects.put_pod(Key(self._bed.namespace, NAME), made)
+        return made
+
+
+class RealManagedBed:
+    """A namespace of a real API server."""
+
+    def __init__(self, bed: RealBed, client: KubeClient, api: KubeApi) -> None:
+        self._bed, self._client = bed, client
+        self.objects = KubeKafkaObjects(api)
+        self.pods = KubeKafkaPods(api)
+
+    def owner(self) -> WALCluster:
+        return owner_of(self._bed)
+
+    def put_foreign_service(self, name: str) -> None:
+        body = {"apiVersion": "v1", "kind": "Service", "metadata": {"name": name}, "spec": {"clusterIP": "None"}}
+        self._client.create(f"/api/v1/namespaces/{self._bed.namespace}/services", body)
+
+    def put_pod(self, pod: FoundPod, image: str) -> FoundPod:
+        path, owner = f"/api/v1/namespaces/{self._bed.namespace}/pods", self.owner()
+        labels = {**cluster_labels(NAME), NODE_LABEL: str(pod.node)}
+        containers = {"initContainers": [{"name": "format", "image": image}]}
+        spec: dict[str, Any] = {**containers, "containers": [{"name": "kafka", "image": image}]}
+        if pod.template is not None:
+            config = config_name(owner.metadata.name, pod.node, pod.template)
+            spec["volumes"] = [{"name": "config", "configMap": {"name": config}}]
+        if pod.is_gated:
+            spec["readinessGates"] = [{"conditionType": IN_SYNC_GATE}]
+        annotations = {} if pod.spec_hash is None else {SPEC_HASH_ANNOTATION: pod.spec_hash}
+        name = f"{node_name(owner.metadata.name, pod.node)}-0"
+        body: dict[str, Any] = {"apiVersion": "v1", "kind": "Pod", "spec": spec}
+        body["metadata"] = {"name": name, "labels": labels, "annotations": annotations}
+        self._client.delete(f"{path}/{name}?gracePeriodSeconds=0")
+        made = self._client.create(path, body)
+        self._client.request("PUT", f"{path}/{name}/status", {**made, "status": _status(pod, image)})
+        return replace(pod, uid=made["metadata"]["uid"])
+
+
+def _status(pod: FoundPod, image: str) -> dict[str, Any]:
+    """As the kubelet writes it, for what the fake says in its own words."""
+    init: dict[str, Any] = {"terminated": {"exitCode": 0, "reason": "Completed"}}
+    last: dict[str, Any] = {}
+    if pod.said:
+        init = {"waiting": {"reason": "CrashLoopBackOff", "message": "back-off 10s"}}
+        last = {"terminated": {"exitCode": 3, "reason": "Error", "message": pod.said}}
+    state = {"running": {"startedAt": "2026-11-26T00:00:00Z"}} if pod.is_started else {"waiting": {"reason": "X"}}
+    common = {"image": image, "imageID": "", "ready": pod.is_ready, "restartCount": 0}
+    runs = {**common, "name": "kafka", "containerID": pod.container}
+    is_open = pod.is_ready and not pod.is_gated
+    conditions = [
+        {"type": "ContainersReady", "status": "True" if pod.is_ready else "False"},
+        {"type": "Ready", "status": "True" if is_open else "False"},
+    ]
+    if pod.trouble:
+        conditions.append({"type": "PodScheduled", "status": "False", "message": pod.trouble})
+    return {
+        "phase": "Running",
+        "conditions": conditions,
+        "initContainerStatuses": [{**common, "name": "format", "state": init, "lastState": last}],
+        "containerStatuses": [] if pod.said or pod.trouble else [{**runs, "state": state}],
+    }
+
+
+def bed_of(bed: Bed, client: KubeClient | None) -> ManagedBed:
+    """The one that belongs to a bed of the API server."""
+    if isinstance(bed, FakeBed):
+        return FakeManagedBed(bed)
+    assert isinstance(bed, RealBed)
+    assert client is not None
+    return RealManagedBed(bed, client, KubeApi(connections=2))

@@ -1,0 +1,310 @@
+"""A broker is taken out of a managed Kafka: emptied, stopped, fenced, forgotten, and its id is not used again."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable
+from datetime import timedelta
+
+import pytest
+
+from seawall.api.meta import InvalidSpec, Key
+from seawall.api.v1alpha1.disruption import Disruption, DisruptionKind
+from seawall.domain.kafka import NoKafka, Unreachable
+from seawall.domain.managed_kafka.objects import ObjectKind
+from seawall.domain.partitions import Broker, BrokerState, PartitionId, Sizes
+from seawall.domain.times import MANAGED_KAFKA_EMPTY_FOR
+from tests.fakes.kafka_reassigner import FakeReassigner
+from tests.managed_kafka.test_managed_kafka_crash import identity
+from tests.worlds.kafka_removal_world import CHANGES, RemovalWorld
+from tests.worlds.managed_world import WAITS, WAL
+from tests.worlds.purge_world import Calls
+
+BROUGHT_UP = RemovalWorld().bring_up()
+
+
+@pytest.fixture
+def world() -> RemovalWorld:
+    return copy.deepcopy(BROUGHT_UP)
+
+
+def sentence(world: RemovalWorld) -> str:
+    found = world.condition()
+    return "" if found is None else found[2]
+
+
+def names(world: RemovalWorld, node: int) -> set[str]:
+    return {f"{kind}" for (kind, _), meta in world.objects.meta.items() if meta.node == node}
+
+
+def test_a_broker_is_emptied_stopped_forgotten_and_its_objects_go_but_for_its_volume(world: RemovalWorld) -> None:
+    calls = Calls(world.check, CHANGES)
+    world.scale(3)
+    world.live(calls)
+    assert world.is_done()
+    assert world.on(3) == set()
+    assert names(world, 3) == {"PersistentVolumeClaim"}
+    assert world.kafka.moves.unregistered == {3}
+    assert identity(world).nodes[3].removed
+    assert [name for name in calls.names if name in {"stop", "unregister"}] == ["stop", "unregister"]
+    budget = world.objects.made[ObjectKind.BUDGET, Key(WAL.namespace, "wal-kafka-brokers")]
+    assert budget.body["spec"]["minAvailable"] == 2
+    assert world.condition() == ("True", "AllOnline", "6 nodes are Online")
+    events = [event.message for event in world.kube.events]
+    assert "Node 3 was taken out, and its id is not used again; its volume data-wal-3 stays" in events
+
+
+def test_its_id_is_not_used_again(world: RemovalWorld) -> None:
+    world.scale(3)
+    world.live(ticks=120)
+    world.scale(4)
+    world.live(ticks=120)
+    assert world.says("AllOnline")
+    assert sorted(world.objects.pods[WAL]) == [0, 1, 2, 4, 100, 101, 102]
+    assert 4 in world.kafka.brokers
+    found = world.cluster()
+    assert found.status.managed_kafka is not None
+    assert found.status.managed_kafka.removed == (3,)
+    assert not isinstance(found.spec, InvalidSpec)
+    database = found.spec.kafka.access_of_database(WAL).bootstrap_servers
+    assert database == tuple(f"wal-{node}.db.svc:9092" for node in (0, 1, 2, 4)), "a dead name stops a database"
+
+
+@pytest.mark.parametrize("lose", [lambda world: world.lose_record("wal-kafka-identity"), RemovalWorld.forget_status])
+def test_an_id_is_remembered_twice(world: RemovalWorld, lose: Callable[[RemovalWorld], object]) -> None:
+    world.scale(3)
+    world.live()
+    lose(world)
+    world.live()
+    world.scale(4)
+    world.live()
+    assert sorted(world.objects.pods[WAL]) == [0, 1, 2, 4, 100, 101, 102]
+
+
+def test_its_volume_goes_where_the_pool_says_so(world: RemovalWorld) -> None:
+    world.may_delete_volumes = True
+    world.scale(3)
+    world.spec["kafka"]["managed"]["nodePools"][1]["storage"]["deleteClaim"] = True
+    world.kube.apply(WAL, world.spec)
+    world.live()
+    assert world.is_done()
+    assert names(world, 3) == set()
+
+
+def test_nothing_is_stopped_before_two_looks_that_lie_apart_found_nothing(world: RemovalWorld) -> None:
+    world.keeps = True
+    world.scale(3)
+    world.live(ticks=40)
+    assert "1 replicas of 1 topics (late-3) are on it" in sentence(world)
+    assert world.condition() is not None
+    assert world.says("RemovingNode")
+    world.keeps = False
+    world.live(until=lambda: world.on(3) == set())
+    emptied = world.time.time
+    world.live(until=lambda: 3 in world.stopped)
+    assert world.time.time - emptied >= MANAGED_KAFKA_EMPTY_FOR
+
+
+def test_while_kafka_does_not_answer_it_is_not_empty(world: RemovalWorld) -> None:
+    world.keeps = True
+    world.scale(3)
+    world.live(ticks=20)
+    for name in world.on(3):
+        world.move(name, 3, next(each for each in (0, 1, 2) if each not in world.kafka.logs[name].replicas))
+    world.kafka.unreachable = NoKafka(Unreachable.NOT_ANSWERING, "it does not answer")
+    world.live(ticks=60)
+    assert 3 not in world.stopped
+    world.kafka.unreachable = None
+    world.live()
+    assert world.is_done()
+
+
+def test_a_raise_before_the_stop_turns_it_back(world: RemovalWorld) -> None:
+    world.keeps = True
+    world.scale(3)
+    world.live(until=lambda: world.removal() is not None)
+    world.scale(4)
+    world.live()
+    assert (world.removal(), world.entry()) == (None, None)
+    assert world.says("AllOnline")
+    assert 3 in world.objects.pods[WAL]
+
+
+def test_a_raise_after_the_stop_gets_another_id(world: RemovalWorld) -> None:
+    world.scale(3)
+    world.live(until=lambda: 3 in world.stopped)
+    world.scale(4)
+    world.live()
+    assert sorted(world.objects.pods[WAL]) == [0, 1, 2, 4, 100, 101, 102]
+    assert world.is_done()
+
+
+def test_a_topic_with_more_replicas_than_brokers_would_be_left_is_refused_in_one_sentence(world: RemovalWorld) -> None:
+    world.put_topic(0, 1, 2, 3)
+    world.scale(3)
+    world.live(ticks=60)
+    assert world.says("RemovalRefused")
+    assert "3 brokers would be left, and topic put-4 has 4 replicas: give it fewer, or raise replicas" in sentence(
+        world
+    )
+    assert 3 not in world.stopped
+    world.scale(4)
+    world.live()
+    assert world.says("AllOnline")
+
+
+def test_it_waits_for_who_else_is_disrupted(world: RemovalWorld) -> None:
+    now = world.time.time
+    other = Disruption(
+        kind=DisruptionKind.DATANODE_RESTART, name="datanode-1", uid="uid", start_time=now, budget_seconds=60
+    )
+    world.write_entry(other)
+    world.scale(3)
+    world.live()
+    assert "status.disruption has DatanodeRestart of datanode-1, and two disruptions cannot stand" in sentence(world)
+    assert 3 not in world.stopped
+    assert world.entry() == other
+    world.write_entry(None)
+    world.live()
+    assert world.is_done()
+
+
+def test_a_topic_that_somebody_makes_there_before_the_stop_keeps_it(world: RemovalWorld) -> None:
+    world.scale(3)
+    world.live(until=lambda: world.entry() is not None)
+    world.keeps = True
+    world.put_topic(3, 0)
+    world.live(ticks=40)
+    assert 3 not in world.stopped
+    assert world.entry() is None, "others may be disrupted meanwhile"
+    world.keeps = False
+    world.live()
+    assert world.is_done()
+
+
+def test_it_is_not_forgotten_before_it_is_gone_and_fenced(world: RemovalWorld) -> None:
+    world.scale(3)
+    world.live(until=lambda: 3 in world.stopped)
+    world.put_topic(3, 0)
+    world.keeps = True
+    world.live(ticks=40)
+    assert world.kafka.moves.unregistered == set()
+    assert world.says("RemovalRefused")
+    assert "it is stopped, and not forgotten" in sentence(world)
+    world.keeps = False
+    world.live()
+    assert world.is_done()
+
+
+def test_two_go_one_after_the_other_the_highest_first(world: RemovalWorld) -> None:
+    world.scale(5)
+    world.live(until=lambda: world.says("AllOnline") and 4 in world.kafka.brokers)
+    world.scale(3)
+    world.live(until=lambda: 4 in world.stopped)
+    assert 3 not in world.stopped
+    world.live(ticks=800)
+    assert world.is_done()
+    assert world.kafka.moves.unregistered == {3, 4}
+
+
+def test_a_lost_status_costs_nothing(world: RemovalWorld) -> None:
+    world.scale(3)
+    world.live(until=lambda: 3 in world.stopped)
+    world.forget_status()
+    world.live()
+    assert world.is_done()
+
+
+def test_a_paused_one_is_left_alone(world: RemovalWorld) -> None:
+    world.scale(3)
+    world.kube.apply(WAL, world.spec, annotations={"seawall.dev/paused": "true"})
+    world.live(ticks=60)
+    assert 3 not in world.stopped
+    world.kube.apply(WAL, world.spec)
+    world.live()
+    assert world.is_done()
+
+
+def test_what_is_put_there_right_before_the_stop_is_seen(world: RemovalWorld) -> None:
+    """After it was decided, and before it is done: all is looked at once more."""
+    world.scale(3)
+    world.live(until=lambda: world.on(3) == set())
+    calls = Calls(world.check, CHANGES)
+    remover, looked = world.remover(calls), 0
+    while world.entry() is None:
+        if remover.tick(WAL).after != 0:
+            world.go_on()
+            world.time.time += timedelta(seconds=WAITS)
+
+    def once_more(name: str) -> None:
+        nonlocal looked
+        looked += name == "partitions"
+        if looked and name in {"get", "stop"} and not world.on(3):
+            world.keeps = True
+            world.put_topic(3, 0)
+
+    calls.before = once_more
+    remover.tick(WAL)
+    assert world.on(3)
+    assert 3 not in world.stopped
+    assert all(meta.replicas != 0 for meta in world.objects.meta.values())
+
+
+def test_what_is_not_told_of_log_directories_counts(world: RemovalWorld) -> None:
+    nothing = Sizes({}, frozenset())
+    assert told(world, nothing) == "it has not told what is in its log directories"
+
+
+def test_what_is_left_in_log_directories_counts(world: RemovalWorld) -> None:
+    left = Sizes({PartitionId("stray", 0): {3: 10}}, frozenset({0, 1, 2, 3}))
+    assert told(world, left) == "1 replicas are in its log directories"
+
+
+def told(world: RemovalWorld, sizes: Sizes) -> str:
+    """What is waited for while brokers tell that of their log directories."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(FakeReassigner, "sizes", lambda *_: sizes)
+        world.scale(3)
+        world.live(until=lambda: world.on(3) == set())
+        world.live(ticks=40)
+        assert 3 not in world.stopped
+        removal = world.removal()
+        assert removal is not None
+        return removal.message
+
+
+def test_it_is_not_forgotten_before_kafka_has_fenced_it(world: RemovalWorld) -> None:
+    world.scale(3)
+    world.live(until=lambda: 3 in world.stopped)
+    with pytest.MonkeyPatch.context() as patch:
+        online = tuple(Broker(each, None, BrokerState.ONLINE) for each in world.kafka.brokers)
+        patch.setattr(FakeReassigner, "brokers", lambda *_: online)
+        world.live(ticks=40)
+        assert world.kafka.moves.unregistered == set()
+        assert "Kafka has not fenced it yet" in sentence(world)
+    world.live()
+    assert world.is_done()
+
+
+def test_it_is_not_forgotten_while_its_pod_ends(world: RemovalWorld) -> None:
+    world.scale(3)
+    world.live(until=lambda: 3 in world.stopped)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(RemovalWorld, "kubelet", lambda _: None)
+        world.running.discard(3)  # its process ended, its pod is still there
+        world.live(ticks=40)
+        assert world.kafka.moves.unregistered == set()
+    world.live()
+    assert world.is_done()
+
+
+def test_the_budget_counts_it_until_it_is_gone(world: RemovalWorld) -> None:
+    world.scale(3)
+    world.live(until=lambda: 3 in world.stopped)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(RemovalWorld, "kubelet", lambda _: None)
+        world.live(ticks=20)
+        budget = world.objects.made[ObjectKind.BUDGET, Key(WAL.namespace, "wal-kafka-brokers")]
+        assert budget.body["spec"]["minAvailable"] == 3
+    world.live()
+    assert world.is_done()

@@ -1,0 +1,103 @@
+"""The guards of a removal are taken away one by one: each story must then end badly. Prints the kills."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable
+
+import pytest
+
+from seawall.api.v1alpha1.kafka_node_pools import NodePool
+from seawall.controllers import kafka_removal
+from seawall.controllers.controller import Controller
+from seawall.domain.managed_kafka import emptiness, removal, scale
+from seawall.domain.times import MANAGED_KAFKA_EMPTY_FOR
+from tests.managed_kafka import test_kafka_removal as stories
+from tests.support.mutants import Mutant, find_survivors
+from tests.support.source_mutants import rewritten
+from tests.worlds.kafka_removal_world import RemovalWorld
+
+Patch = pytest.MonkeyPatch
+
+
+def of(story: Callable[[RemovalWorld], object]) -> Callable[[], None]:
+    """The story, in a world that was brought up."""
+
+    def tell() -> None:
+        story(copy.deepcopy(stories.BROUGHT_UP))
+
+    return tell
+
+
+def nobody_asks_again(patch: Patch) -> None:
+    """What was decided is done, however old it is."""
+    patch.setattr(Controller, "_ask_again", lambda *_: None)
+
+
+def one_look(patch: Patch) -> None:
+    """Empty once is empty."""
+    patch.setattr(
+        kafka_removal.KafkaRemovalController,
+        "_empty_for",
+        lambda _, __, found: dict.fromkeys(found, MANAGED_KAFKA_EMPTY_FOR),
+    )
+
+
+def ids_are_used_again(patch: Patch) -> None:
+    """Neither the identity nor the status keeps one from it."""
+    patch.setattr(NodePool, "without", lambda pool, _: pool)
+
+
+MUTANTS: tuple[Mutant, ...] = (
+    (nobody_asks_again, of(stories.test_what_is_put_there_right_before_the_stop_is_seen)),
+    (one_look, of(stories.test_nothing_is_stopped_before_two_looks_that_lie_apart_found_nothing)),
+    (
+        rewritten(emptiness, "_on_it", "if left:", "if False:"),
+        of(stories.test_it_is_not_forgotten_before_it_is_gone_and_fenced),
+    ),
+    (
+        rewritten(emptiness, "_stored", "if replicas is None:", "if False:"),
+        of(stories.test_what_is_not_told_of_log_directories_counts),
+    ),
+    (
+        rewritten(emptiness, "_stored", "if replicas:", "if False:"),
+        of(stories.test_what_is_left_in_log_directories_counts),
+    ),
+    (
+        rewritten(emptiness, "why_refused", "len(widest.replicas) <= left", "True", removal),
+        of(stories.test_a_topic_with_more_replicas_than_brokers_would_be_left_is_refused_in_one_sentence),
+    ),
+    (
+        rewritten(removal, "_before_forgetting", "broker.state is not BrokerState.FENCED", "False"),
+        of(stories.test_it_is_not_forgotten_before_kafka_has_fenced_it),
+    ),
+    (
+        rewritten(removal, "_before_forgetting", "if case.pod(node) is not None:", "if False:"),
+        of(stories.test_it_is_not_forgotten_while_its_pod_ends),
+    ),
+    (
+        rewritten(removal, "_before_forgetting", "(why := why_not_empty(node, observed)) is not None", "(why := '')"),
+        of(stories.test_it_is_not_forgotten_before_it_is_gone_and_fenced),
+    ),
+    (
+        rewritten(removal, "_stop", "if entry is not None and not _is_own(entry, node):", "if False:"),
+        of(stories.test_it_waits_for_who_else_is_disrupted),
+    ),
+    (
+        rewritten(removal, "_goes", "node.pool.storage.delete_claim for", "True for"),
+        of(stories.test_a_broker_is_emptied_stopped_forgotten_and_its_objects_go_but_for_its_volume),
+    ),
+    (
+        ids_are_used_again,
+        of(stories.test_its_id_is_not_used_again),
+    ),
+    (
+        rewritten(scale, "is_out", "and case.pod(node) is None", ""),
+        of(stories.test_the_budget_counts_it_until_it_is_gone),
+    ),
+)
+
+
+@pytest.mark.timeout(1_200)
+def test_each_guard_of_a_removal_is_missed_by_a_story() -> None:
+    assert not find_survivors(MUTANTS)

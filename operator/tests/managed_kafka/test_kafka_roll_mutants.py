@@ -1,0 +1,82 @@
+"""The guards of a managed Kafka's roll are taken away one by one: each story must then end badly. Prints the kills."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable
+from functools import partial
+
+import pytest
+
+from seawall.controllers import kafka_roll
+from seawall.controllers.controller import Controller
+from seawall.domain.kafka_nodes.gate import KafkaNodeGate
+from seawall.domain.managed_kafka import decide, roll, roll_facts, rolling
+from seawall.domain.rollout import begin, machine
+from tests.domain.kafka_nodes.test_kafka_mutants import all_templates_at_once
+from tests.managed_kafka import test_kafka_roll as stories
+from tests.support.mutants import Mutant, find_survivors
+from tests.support.source_mutants import rewritten
+from tests.worlds.kafka_roll_world import RollWorld
+
+Patch = pytest.MonkeyPatch
+
+
+def of(story: Callable[[RollWorld], object]) -> Callable[[], None]:
+    """The story, in a world that was brought up."""
+
+    def tell() -> None:
+        story(copy.deepcopy(stories.BROUGHT_UP))
+
+    return tell
+
+
+def newer(world: RollWorld) -> None:
+    """The story of a newer Seawall, which is one by a patch of its own."""
+    with pytest.MonkeyPatch.context() as patch:
+        stories.test_a_newer_seawall_restarts_nothing_before_a_person_approves_just_that(world, patch)
+
+
+def nobody_asks_again(patch: Patch) -> None:
+    """What was decided is done, however old it is."""
+    patch.setattr(Controller, "_ask_again", lambda *_: None)
+
+
+def an_edit_mends_nothing(patch: Patch) -> None:
+    """Who does not come back is waited for, whatever the spec says by then."""
+    patch.setattr(KafkaNodeGate, "mends", lambda *_: None)
+
+
+SLOT = of(stories.test_nothing_goes_while_a_datanode_is_restarted_and_its_entry_stays)
+MUTANTS: tuple[Mutant, ...] = (
+    (nobody_asks_again, of(stories.test_a_person_who_pauses_right_before_the_act_is_in_time)),
+    (an_edit_mends_nothing, of(stories.test_a_broken_config_stops_at_one_node_and_an_edit_mends_it)),
+    (all_templates_at_once, of(stories.test_a_node_that_dies_by_itself_comes_back_as_it_was_made)),
+    (rewritten(begin, "begin_next", "if other is not None:", "if False:", machine), SLOT),
+    (
+        rewritten(roll_facts, "cause_of", "in {None, spec_hash(node)}", "is None", roll_facts),
+        of(newer),
+    ),
+    (rewritten(roll_facts, "_is_approved", '"").strip() == plan', '"") != ""'), of(newer)),
+    (
+        rewritten(roll_facts, "_is_datanode_away", "None if said is None or", "False if said is None or"),
+        of(partial(stories.test_nothing_goes_while_a_datanode_is_not_known_to_serve, said=None)),
+    ),
+    (
+        rewritten(roll_facts, "_is_datanode_away", 'said.status != "True"', "said.status != said.status"),
+        of(partial(stories.test_nothing_goes_while_a_datanode_is_not_known_to_serve, said="False")),
+    ),
+    (
+        rewritten(rolling, "is_of_the_roll", "entry is not None and", "False and", decide),
+        of(stories.test_while_a_node_is_away_the_others_are_told_to_be_well),
+    ),
+    (
+        rewritten(roll, "is_under_way", "is_begun or is_ours or bool", "is_begun or not is_ours or bool", kafka_roll),
+        of(stories.test_nothing_is_restarted_where_nothing_changed),
+    ),
+)
+
+
+@pytest.mark.timeout(1_200)
+def test_each_guard_of_a_roll_is_missed_by_a_story() -> None:
+    assert not find_survivors(MUTANTS)

@@ -1,0 +1,449 @@
+"""A managed Kafka in a world: it is brought up, loses what can be lost, and nothing is formatted that is needed."""
+
+from __future__ import annotations
+
+import copy
+from dataclasses import replace
+from datetime import timedelta
+
+import pytest
+
+from seawall.api.meta import Key
+from seawall.api.v1alpha1.cluster import WALCluster
+from seawall.api.v1alpha1.managed_kafka_status import NodeState
+from seawall.domain.errors import Conflict
+from seawall.domain.kafka import NoKafka, Unreachable
+from seawall.domain.managed_kafka.found import KafkaAnswer, Record
+from seawall.domain.managed_kafka.objects import ObjectKind
+from seawall.domain.managed_kafka.volumes import why_not_without
+from seawall.domain.partitions import Broker, BrokerState, Partition, PartitionId
+from seawall.domain.times import MANAGED_KAFKA_CLEARED_MS
+from seawall.ports import KafkaObjects
+from tests.managed_kafka.test_managed_kafka_crash import identity
+from tests.worlds.managed_world import BROKERS, CONTROLLERS, SPEC, TOPICS, WAL, ManagedWorld, OneApiServer
+
+
+@pytest.fixture
+def world() -> ManagedWorld:
+    return ManagedWorld().bring_up()
+
+
+def states(world: ManagedWorld) -> dict[int, NodeState]:
+    found = world.kube.get(WALCluster, WAL)
+    assert found is not None
+    assert found.status.managed_kafka is not None
+    return {each.id: each.state for each in found.status.managed_kafka.nodes}
+
+
+def until_lost(world: ManagedWorld) -> str:
+    """Lives until the loss is told, and then for a while; returns the sentence."""
+    world.live(until=lambda: world.says("VolumeLost"))
+    world.live()
+    assert world.says("VolumeLost")
+    condition = world.condition()
+    assert condition is not None
+    return condition[2]
+
+
+def test_all_nodes_are_online_with_one_identity_and_no_token_is_left(world: ManagedWorld) -> None:
+    assert set(states(world)) == {*CONTROLLERS, *BROKERS}
+    assert set(states(world).values()) == {NodeState.ONLINE}
+    assert {disk.cluster_id for disk in world.disks.values()} == {world.kafka.cluster_id}
+    assert len({disk.directory for disk in world.disks.values()}) == 6
+    assert sorted(node for node, _ in world.formatted) == sorted((*CONTROLLERS, *BROKERS))
+    assert world.tokens() == {}
+
+
+def test_every_node_has_one_of_each_and_there_are_two_budgets(world: ManagedWorld) -> None:
+    names = sorted(f"{kind.value} {key.name}" for kind, key in world.objects.made if kind is not ObjectKind.CONFIG_MAP)
+    wanted = [
+        f"{kind}{node}"
+        for node in (*CONTROLLERS, *BROKERS)
+        for kind in ("StatefulSet wal-", "Service wal-", "PersistentVolumeClaim data-wal-")
+    ]
+    assert names == sorted(
+        [*wanted, "PodDisruptionBudget wal-kafka-brokers", "PodDisruptionBudget wal-kafka-controllers"]
+    )
+
+
+def test_no_token_is_given_before_all_nodes_have_volumes() -> None:
+    world = ManagedWorld()
+    world.objects.refuses["data-wal-101"] = "exceeded quota"
+    world.live(ticks=40)
+    assert world.tokens() == {}
+    assert "exceeded quota" in (world.condition() or ("", "", ""))[2]
+    world.objects.refuses.clear()
+    world.bring_up()
+
+
+def test_a_disk_that_is_the_only_one_in_sync_is_not_formatted_and_the_partitions_are_named(world: ManagedWorld) -> None:
+    world.held.add(1)
+    world.kill(1)
+    world.go_on()
+    world.lose_disk(2)
+    world.held.clear()
+    sentence = until_lost(world)
+    assert "node 2: its volume is empty; nobody else is known to have all records of one-0, two-0" in sentence
+    assert world.tokens() == {}
+
+
+def test_without_tokens_such_a_disk_leads_and_records_are_gone(world: ManagedWorld) -> None:
+    """The control of the world itself: it is no kinder than Kafka."""
+    world.formats_everything = True
+    world.held.add(1)
+    world.kill(1)
+    world.go_on()
+    world.lose_disk(2)
+    world.held.clear()
+    with pytest.raises(AssertionError, match="K4: two is led by 2 with 0 of"):
+        world.live()
+
+
+@pytest.mark.parametrize("lose", ["lose_disk", "lose_volume"])
+def test_a_broker_that_nobody_needs_is_formatted_after_two_looks_and_not_before(lose: str, world: ManagedWorld) -> None:
+    before, lost_at = len(world.formatted), world.time.time
+    getattr(world, lose)(0)
+    world.live(until=lambda: bool(world.tokens()))
+    assert world.time.time - lost_at >= timedelta(milliseconds=MANAGED_KAFKA_CLEARED_MS)
+    assert world.tokens() == {"node-0": f"join {world.objects.pods[WAL][0].question}"}
+    world.live(until=lambda: world.says("AllOnline") and not world.tokens())
+    assert len(world.formatted) == before + 1
+    assert states(world)[0] is NodeState.ONLINE
+
+
+def test_an_empty_disk_of_a_controller_is_left_to_a_person(world: ManagedWorld) -> None:
+    world.lose_disk(101)
+    assert "node 101: its volume is empty; it may have voted" in until_lost(world)
+    assert world.tokens() == {}
+
+
+def test_a_person_may_answer_for_a_volume_for_a_while(world: ManagedWorld) -> None:
+    world.lose_disk(2)
+    until_lost(world)
+    expires = (world.time.time + timedelta(hours=1)).isoformat()
+    world.kube.apply(WAL, SPEC, annotations={"seawall.dev/format-volume": f"2: it is burnt@{expires}"})
+    world.live(until=lambda: world.says("AllOnline") and not world.tokens())
+    assert world.formatted[-1][0] == 2
+
+
+@pytest.mark.parametrize(
+    "text", ["2: it is burnt", "two: it is burnt@2026-11-21T13:00:00Z", "1: wrong node@2026-11-21T13:00:00Z"]
+)
+def test_an_annotation_that_says_nothing_formats_nothing(text: str, world: ManagedWorld) -> None:
+    world.lose_disk(2)
+    world.kube.apply(WAL, SPEC, annotations={"seawall.dev/format-volume": text})
+    until_lost(world)
+    assert len(world.formatted) == 6
+
+
+def test_the_crds_are_deleted_and_applied_again_and_it_is_the_same_kafka(world: ManagedWorld) -> None:
+    cluster_id, formatted = world.kafka.cluster_id, list(world.formatted)
+    world.delete_and_apply()
+    world.live(until=lambda: world.says("AllOnline") and not world.tokens())
+    assert (world.kafka.cluster_id, world.formatted) == (cluster_id, formatted)
+
+
+@pytest.mark.parametrize("record", ["wal-kafka-identity", "wal-kafka-format"])
+def test_a_record_that_is_lost_is_made_again_of_the_volumes(record: str, world: ManagedWorld) -> None:
+    before = len(world.formatted)
+    world.lose_record(record)
+    world.live()
+    assert world.says("AllOnline")
+    world.lose_disk(2)
+    until_lost(world)
+    assert len(world.formatted) == before
+
+
+def test_identity_and_a_volume_lost_at_once_make_no_new_node(world: ManagedWorld) -> None:
+    world.lose_record("wal-kafka-identity")
+    world.lose_volume(2)
+    assert "node 2: its volume data-wal-2 is gone; nobody else" in until_lost(world)
+
+
+def test_without_identity_and_volumes_nothing_is_made_of_what_the_status_remembers(world: ManagedWorld) -> None:
+    world.lose_record("wal-kafka-identity")
+    for node in (*CONTROLLERS, *BROKERS):
+        world.lose_volume(node)
+    world.live()
+    assert world.says("IdentityUnclear")
+    assert len(world.formatted) == 6
+
+
+def test_a_volume_of_another_kafka_stops_everything(world: ManagedWorld) -> None:
+    world.lose_record("wal-kafka-identity")
+    (place,) = (each for each in world.objects.meta if each[1].name == "data-wal-1")
+    meta = world.objects.meta[place]
+    annotations = {"seawall.dev/managed-kafka-id": "another"}
+    world.objects.meta[place] = type(meta)(meta.kind, meta.name, meta.uid, meta.node, None, annotations)
+    world.live()
+    assert world.says("IdentityUnclear")
+
+
+def test_another_nodes_disk_is_neither_read_nor_formatted(world: ManagedWorld) -> None:
+    disk = world.disk_of(0)
+    assert disk is not None
+    world.kill(0)
+    disk.node = 1
+    world.live(until=lambda: world.says("VolumeForeign"))
+    assert len(world.formatted) == 6
+
+
+def test_a_name_that_is_taken_is_told() -> None:
+    world = ManagedWorld()
+    (key,) = {key for kind, key in [(ObjectKind.SERVICE, type(WAL)(WAL.namespace, "wal-100"))]}
+    world.objects.foreign.add((ObjectKind.SERVICE, key))
+    world.live(ticks=60)
+    assert "Service wal-100 exists and is not Seawall's" in (world.condition() or ("", "", ""))[2]
+
+
+def test_a_name_that_is_no_host_name_is_told() -> None:
+    world = ManagedWorld()
+    world.kube = OneApiServer()
+    key = type(WAL)(WAL.namespace, "0.wal")
+    world.kube.apply(key, SPEC)
+    world.process().tick(key)
+    found = world.kube.get(WALCluster, key)
+    assert found is not None
+    assert [each.reason for each in found.status.conditions] == ["NameNotUsable"]
+    assert not world.objects.made
+    assert not world.objects.records
+
+
+def test_who_makes_nodes_restarts_none_for_an_edit_and_shows_it(world: ManagedWorld) -> None:
+    edited = copy.deepcopy(SPEC)
+    edited["kafka"]["managed"]["image"] = "mirror.example.org/kafka:4.3.1"
+    pods = {node: pod.uid for node, pod in world.objects.pods[WAL].items()}
+    made = dict(world.objects.made)
+    world.kube.apply(WAL, edited)
+    world.live()
+    found = world.kube.get(WALCluster, WAL)
+    assert found is not None
+    assert found.status.managed_kafka is not None
+    assert all(each.outdated for each in found.status.managed_kafka.nodes)
+    assert "6 of them run something else than is declared" in (world.condition() or ("", "", ""))[2]
+    assert {node: pod.uid for node, pod in world.objects.pods[WAL].items()} == pods
+    assert dict(world.objects.made) == made
+    world.kill(1)
+    world.live(until=lambda: world.says("RollingNodes") and 1 in world.running)
+    assert dict(world.objects.made) == made, "it comes back as it was made"
+
+
+def test_a_paused_one_is_left_alone() -> None:
+    world = ManagedWorld()
+    world.kube.apply(WAL, SPEC, annotations={"seawall.dev/paused": "true"})
+    world.live(ticks=20)
+    assert not world.objects.records
+    assert world.says("Paused")
+
+
+def test_where_eligible_leaders_are_not_remembered_that_is_told(world: ManagedWorld) -> None:
+    world.kafka.moves.features["eligible.leader.replicas.version"] = 0
+    world.live()
+    assert world.says("EmptiedDiskMayLead")
+
+
+def test_the_port_can_change_no_volume() -> None:
+    """Of objects only pod templates, and the numbers of budgets and pods, are changed. Who deletes: K6."""
+    methods = {name for name in vars(KafkaObjects) if not name.startswith("_")}
+    assert methods == {"find", "create", "renew_template", "change_budget", "stop", "delete", "write_record"}
+
+
+def test_a_node_that_is_away_is_told_and_comes_back(world: ManagedWorld) -> None:
+    world.held.add(0)
+    world.kill(0)
+    world.live(until=lambda: world.says("NodesNotOnline"))
+    assert states(world)[0] is NodeState.OFFLINE
+    world.held.clear()
+    world.live(until=lambda: world.says("AllOnline"))
+
+
+def test_a_token_is_for_the_one_pod_that_asked(world: ManagedWorld) -> None:
+    world.lose_disk(0)
+    world.live(until=lambda: bool(world.tokens()))
+    given = world.tokens()
+    world.kill(0)
+    world.kubelet()
+    assert world.objects.pods[WAL][0].has_empty_volume, "the token was for the pod before"
+    world.live(until=lambda: world.tokens() not in (given, {}))
+    world.live(until=lambda: world.says("AllOnline") and not world.tokens())
+
+
+def test_while_kafka_does_not_answer_nothing_is_formatted(world: ManagedWorld) -> None:
+    world.held.update((100, 101))
+    for node in (100, 101):
+        world.kill(node)
+    world.lose_disk(0)
+    assert "what else has its records is not known" in until_lost(world)
+    assert world.tokens() == {}
+
+
+def test_a_volume_that_somebody_made_anew_is_not_formatted(world: ManagedWorld) -> None:
+    place = (ObjectKind.VOLUME, Key(WAL.namespace, "data-wal-2"))
+    meta, made = world.objects.meta[place], world.objects.made[place]
+    world.lose_volume(2)
+    world.objects.meta[place], world.objects.made[place] = replace(meta, uid="another"), made
+    assert "its volume data-wal-2 is another one" in until_lost(world) or "its volume is empty" in until_lost(world)
+    assert world.tokens() == {}
+
+
+def test_a_first_directory_id_is_not_given_to_a_volume_that_was_made_anew() -> None:
+    world = ManagedWorld()
+    world.held.update(BROKERS)  # so that nobody can hear whether controllers registered
+    world.live(ticks=40)
+    assert [node for node, _ in world.formatted] == list(CONTROLLERS)
+    place = (ObjectKind.VOLUME, Key(WAL.namespace, "data-wal-101"))
+    meta, made = world.objects.meta[place], world.objects.made[place]
+    world.lose_volume(101)
+    world.objects.meta[place], world.objects.made[place] = replace(meta, uid="another"), made
+    world.live(ticks=40)
+    assert [node for node, _ in world.formatted] == list(CONTROLLERS)
+    assert "node 101: its volume" in (world.condition() or ("", "", ""))[2]
+
+
+def test_objects_of_a_former_life_have_to_go_first(world: ManagedWorld) -> None:
+    made = set(world.objects.made)
+    found = world.kube.get(WALCluster, WAL)
+    assert found is not None
+    world.kube.remove(WAL)
+    world.kube.apply(WAL, SPEC)
+    process = world.process()
+    for _ in range(5):
+        process.tick(WAL)
+    assert world.says("FormerLife")
+    assert set(world.objects.made) == made
+    world.objects.collect_garbage(found.metadata.uid)
+    world.live(until=lambda: world.says("AllOnline"))
+
+
+def test_a_controller_that_a_person_answers_for_has_another_directory(world: ManagedWorld) -> None:
+    before = dict(world.kafka.moves.directories)
+    world.lose_disk(101)
+    expires = (world.time.time + timedelta(hours=1)).isoformat()
+    world.kube.apply(WAL, SPEC, annotations={"seawall.dev/format-volume": f"101: replaced@{expires}"})
+    world.live(until=lambda: world.says("AllOnline") and not world.tokens())
+    record = identity(world).nodes[101]
+    assert record.directory == world.kafka.moves.directories[101] != before[101]
+    assert record.spent == (before[101],)
+
+
+def answer(state: BrokerState, isr: set[int], eligible: frozenset[int] | None = None) -> KafkaAnswer:
+    partition = Partition(PartitionId("t", 0), (0, 1), frozenset(isr), None)
+    known = None if eligible is None else {partition.id: eligible}
+    return KafkaAnswer("id", {0: Broker(0, None, state)}, "", {}, (partition,), known)
+
+
+@pytest.mark.parametrize(
+    ("found", "sentence"),
+    [
+        (answer(BrokerState.FENCED, {1}), None),
+        (answer(BrokerState.FENCED, {0, 1}), None),
+        (answer(BrokerState.FENCED, {0}), "all records of t-0"),
+        (answer(BrokerState.FENCED, set()), "all records of t-0"),
+        (answer(BrokerState.FENCED, set(), frozenset({0})), "all records of t-0"),
+        (answer(BrokerState.FENCED, set(), frozenset({0, 1})), None),
+        (answer(BrokerState.ONLINE, {0, 1}), "Kafka still hears from it"),
+        (replace(answer(BrokerState.FENCED, {1}), partitions=None), "not known"),
+        (replace(answer(BrokerState.FENCED, {1}), partitions="topic a: no right"), "topic a: no right"),
+        ("Kafka does not answer", "Kafka does not answer"),
+    ],
+)
+def test_what_is_not_known_to_be_elsewhere_counts_as_lost(found: KafkaAnswer | str, sentence: str | None) -> None:
+    node = next(each for each in ManagedWorld().nodes if each.id == 0)
+    why_not = why_not_without(node, found)
+    assert (why_not is None) if sentence is None else (why_not is not None and sentence in why_not)
+
+
+def test_a_lost_volume_is_not_made_anew_while_it_may_be_needed(world: ManagedWorld) -> None:
+    world.lose_volume(2)
+    assert "node 2: its volume data-wal-2 is gone; nobody else" in until_lost(world)
+    assert (ObjectKind.VOLUME, Key(WAL.namespace, "data-wal-2")) not in world.objects.made
+
+
+def test_identity_and_a_disk_lost_at_once_make_no_new_node(world: ManagedWorld) -> None:
+    world.lose_record("wal-kafka-identity")
+    world.lose_disk(2)
+    world.go_on()
+    assert "node 2: its volume is empty; nobody else" in until_lost(world)
+    assert len(world.formatted) == 6
+
+
+def pool_of(world: ManagedWorld) -> list[str]:
+    return [name for name in world.kafka.topics if name not in TOPICS]
+
+
+def test_no_topic_is_made_while_any_pod_may_still_format_a_volume(world: ManagedWorld) -> None:
+    """Its disk may be lost, formatted again, and lead: nobody else need have what it acknowledged."""
+    key, topics = Key(WAL.namespace, "wal-kafka-format"), world.topics()
+    for tokens in ({"node-2": "join"}, {"node-0": "join q-1", "node-100": "initial 100@wal-100:9090:AAA"}):
+        world.objects.records[key] = Record(tokens, "1")
+        for _ in range(6):
+            topics.tick(WAL)
+        assert pool_of(world) == []
+        (ready,) = (each for each in world.found().status.conditions if each.type == "Ready")
+        assert (ready.status, ready.reason) == ("False", "BringingUp")
+        assert f"1 of 1 topics are missing: {max(tokens)} may still format a volume" in ready.message
+    del world.objects.records[key]
+    for _ in range(6):
+        topics.tick(WAL)
+    assert pool_of(world) == [], "nobody knows who may"
+    world.objects.records[key] = Record({"node-0": "join q-1", "node-100": "initial 100@wal-100:9090:AAA q-2"}, "1")
+    for _ in range(6):
+        topics.tick(WAL)
+    assert len(pool_of(world)) == 1
+
+
+def test_a_topic_is_not_made_by_an_old_decision(world: ManagedWorld) -> None:
+    """Somebody lost the records of who may format meanwhile."""
+    topics, controller = world.topics(), world.topics().controller
+    obj = world.found()
+    while not (decision := controller.decide(obj, controller.observe(obj))).actions:
+        topics.tick(WAL)
+        obj = world.found()
+    world.objects.records[Key(WAL.namespace, "wal-kafka-format")] = Record({"node-2": "join"}, "1")
+    with pytest.raises(Conflict, match="node-2 may still format"):
+        controller.perform(obj, decision.actions[0])
+    assert pool_of(world) == []
+
+
+def test_a_node_that_is_added_later_gets_a_token_for_the_pod_that_asked(world: ManagedWorld) -> None:
+    world.spec = copy.deepcopy(SPEC)
+    world.spec["kafka"]["managed"]["nodePools"][1]["replicas"] = 4
+    world.kube.apply(WAL, world.spec)
+    world.live(until=lambda: bool(world.tokens()))
+    asking = world.objects.pods[WAL].get(3)
+    assert asking is not None
+    assert world.tokens() == {"node-3": f"join {asking.question}"}
+
+
+def test_a_disk_that_is_emptied_again_is_asked_about_again(world: ManagedWorld) -> None:
+    """Nobody has heard of the first emptiness by then, so its token is still there."""
+    world.lose_disk(0)
+    world.live(until=lambda: bool(world.tokens()))
+    world.kubelet()
+    assert world.disk_of(0).node == 0  # type: ignore[union-attr]
+    world.empty_disk(0)
+    world.kubelet()
+    assert world.objects.pods[WAL][0].has_empty_volume
+    world.live(until=lambda: world.says("AllOnline") and not world.tokens())
+
+
+def test_the_controller_of_topics_leaves_the_nodes_as_they_are_written(world: ManagedWorld) -> None:
+    """Both write one status, and neither may drop what the other knows: the pinned cluster id, for one."""
+    before = world.kube.get(WALCluster, WAL)
+    assert before is not None
+    topics, nodes = world.topics(), world.process()
+    for unreachable in (None, NoKafka(Unreachable.NOT_ANSWERING, "No broker of Kafka answered.")):
+        world.kafka.unreachable = unreachable
+        for _ in range(12):
+            topics.tick(WAL)
+            now = world.kube.get(WALCluster, WAL)
+            assert now is not None
+            assert now.status.managed_kafka is not None
+            assert now.status.managed_kafka.cluster_id == world.kafka.cluster_id
+            assert [each.type for each in now.status.conditions].count("KafkaNodesHealthy") == 1
+            nodes.tick(WAL)
+    writes = world.kube.status_writes
+    for _ in range(6):
+        topics.tick(WAL)
+        nodes.tick(WAL)
+    assert world.kube.status_writes == writes, "they write in turn for ever"

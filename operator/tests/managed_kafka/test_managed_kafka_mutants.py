@@ -1,0 +1,194 @@
+"""The guards of a managed Kafka are taken away one by one: each story must then end badly. Prints the kills."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from functools import partial
+
+import pytest
+
+from seawall.controllers import managed_kafka as controller
+from seawall.controllers import topic_creation
+from seawall.domain.managed_kafka import case, decide, identity, objects, plan, roll_facts, scale, tokens, volumes
+from seawall.domain.managed_kafka.actions import ChangeBudget
+from seawall.domain.managed_kafka.case import Case
+from seawall.domain.managed_kafka.objects import ObjectKind
+from seawall.observe import kafka_nodes
+from tests.managed_kafka import test_managed_kafka as stories
+from tests.managed_kafka import test_managed_kafka_scale as scaled
+from tests.support.mutants import Mutant, find_survivors
+from tests.support.source_mutants import rewritten
+from tests.worlds.managed_world import ManagedWorld
+
+Patch = pytest.MonkeyPatch
+
+
+def of_a_world(story: Callable[[ManagedWorld], object]) -> Callable[[], None]:
+    """The story, in a world that was brought up."""
+
+    def tell() -> None:
+        story(ManagedWorld().bring_up())
+
+    return tell
+
+
+def topics_by_an_old_decision(patch: Patch) -> None:
+    """Who may format is asked only when it is decided."""
+    patch.setattr(topic_creation, "why_forming", lambda *_: None)
+
+
+def one_look(patch: Patch) -> None:
+    """Nobody waits until a broker that died is fenced."""
+    patch.setattr(controller, "MANAGED_KAFKA_CLEARED_MS", 0)
+
+
+def budgets_rise_last(patch: Patch) -> None:
+    """A node is there before its budget counts it."""
+
+    def late(known: Case) -> Iterator[ChangeBudget]:
+        places = known.observed.found.objects
+        if all((ObjectKind.STATEFUL_SET, node.name) in places for node in known.nodes):
+            yield from scale.budgets_to_change(known)
+
+    patch.setattr(plan, "budgets_to_change", late)
+
+
+def asks_first() -> None:
+    """A story that is of a newer Seawall by a patch of its own."""
+    with pytest.MonkeyPatch.context() as patch:
+        scaled.test_a_newer_seawall_asks_first_also_after_a_broker_more(patch)
+
+
+LOST = of_a_world(stories.test_a_disk_that_is_the_only_one_in_sync_is_not_formatted_and_the_partitions_are_named)
+UNKNOWN_IS_SAFE = "if isinstance(answer, str):\n        return None\n    if False:"
+SCALED: tuple[Mutant, ...] = (
+    (
+        rewritten(plan, "plan", "*budgets_to_change(case),", "*(),", decide),
+        of_a_world(scaled.test_a_broker_more_joins_by_a_token_and_nobody_is_restarted_for_it),
+    ),
+    (
+        budgets_rise_last,
+        of_a_world(scaled.test_the_budget_counts_a_node_before_it_is_there),
+    ),
+    (
+        rewritten(scale, "budgets_to_change", "begun_nodes(case)", "case.nodes", plan),
+        of_a_world(scaled.test_a_volume_that_is_refused_keeps_no_other_node_from_being_mended),
+    ),
+    (
+        rewritten(plan, "plan", "if volumes and not case.identity.formed:", "if volumes:", decide),
+        of_a_world(scaled.test_a_volume_that_is_refused_keeps_no_other_node_from_being_mended),
+    ),
+    (
+        rewritten(objects, "spec_hash", "most_replicas(node.kafka)", "list(node.kafka.broker_ids)", roll_facts),
+        asks_first,
+    ),
+    (
+        rewritten(decide, "_why_away", "if case.identity.formed:", "if True:"),
+        scaled.test_a_kafka_that_was_never_whole_is_brought_up_and_not_scaled,
+    ),
+    (
+        rewritten(decide, "_why_away", "if all(is_new", "if any(is_new"),
+        of_a_world(scaled.test_who_joins_is_told_as_such_and_who_is_away_beside_it_is_not_hidden),
+    ),
+    (
+        rewritten(scale, "undeclared", "registered - declared", "registered - registered", decide),
+        of_a_world(scaled.test_a_walcluster_that_is_made_again_without_a_pool_says_whom_it_lacks),
+    ),
+)
+MUTANTS: tuple[Mutant, ...] = (
+    (rewritten(tokens, "_token", "case VolumeState.LOST if case.may_format(node):", "case VolumeState.LOST:"), LOST),
+    (rewritten(volumes, "only_on", " - {node}", ""), LOST),
+    (
+        rewritten(tokens, "_answer", 'f"join {question}" if', '"join" if'),
+        of_a_world(stories.test_a_token_is_for_the_one_pod_that_asked),
+    ),
+    (
+        rewritten(
+            tokens, "_answer", "question = _question(case, node)", 'question = getattr(case.pod(node), "uid", None)'
+        ),
+        of_a_world(stories.test_a_disk_that_is_emptied_again_is_asked_about_again),
+    ),
+    (
+        rewritten(tokens, "_token", "if case.identity.formed", "if False"),
+        of_a_world(stories.test_a_node_that_is_added_later_gets_a_token_for_the_pod_that_asked),
+    ),
+    (
+        rewritten(tokens, "why_no_topics", "if unasked else", "if False else", kafka_nodes),
+        of_a_world(stories.test_no_topic_is_made_while_any_pod_may_still_format_a_volume),
+    ),
+    (
+        rewritten(tokens, "why_no_topics", "if tokens is None:", "if (tokens := tokens or {}) is None:", kafka_nodes),
+        of_a_world(stories.test_no_topic_is_made_while_any_pod_may_still_format_a_volume),
+    ),
+    (topics_by_an_old_decision, of_a_world(stories.test_a_topic_is_not_made_by_an_old_decision)),
+    (
+        rewritten(tokens, "_registered", 'update={"registered": True}', 'update={"registered": False}'),
+        of_a_world(stories.test_all_nodes_are_online_with_one_identity_and_no_token_is_left),
+    ),
+    (
+        rewritten(volumes, "why_not_without", "if node.pool.is_controller:", "if False:", controller),
+        of_a_world(stories.test_an_empty_disk_of_a_controller_is_left_to_a_person),
+    ),
+    (
+        rewritten(volumes, "why_not_without", "if isinstance(answer, str):", UNKNOWN_IS_SAFE, controller),
+        of_a_world(stories.test_while_kafka_does_not_answer_nothing_is_formatted),
+    ),
+    (
+        rewritten(volumes, "volume_state", "volume is None or volume.uid != record.volume", "volume is None", case),
+        stories.test_a_first_directory_id_is_not_given_to_a_volume_that_was_made_anew,
+    ),
+    (
+        one_look,
+        of_a_world(
+            partial(stories.test_a_broker_that_nobody_needs_is_formatted_after_two_looks_and_not_before, "lose_disk")
+        ),
+    ),
+    (
+        rewritten(identity, "_rebuilt", "registered=True", "registered=False"),
+        of_a_world(stories.test_identity_and_a_disk_lost_at_once_make_no_new_node),
+    ),
+    (
+        rewritten(identity, "_rebuilt", "for node, uid in known.items()}", "for node, uid in known.items() if uid}"),
+        of_a_world(stories.test_identity_and_a_volume_lost_at_once_make_no_new_node),
+    ),
+    (
+        rewritten(identity, "_contradiction", "if other != cluster_id:", "if False:"),
+        of_a_world(stories.test_a_volume_of_another_kafka_stops_everything),
+    ),
+    (
+        rewritten(identity, "_without_record", "if not volumes:", "if False:"),
+        of_a_world(stories.test_without_identity_and_volumes_nothing_is_made_of_what_the_status_remembers),
+    ),
+    (
+        rewritten(
+            plan, "_volumes", "(state is VolumeState.LOST and case.may_format(node))", "state is VolumeState.LOST"
+        ),
+        of_a_world(stories.test_a_lost_volume_is_not_made_anew_while_it_may_be_needed),
+    ),
+    (
+        rewritten(plan, "_missing_of", "each.kind is not ObjectKind.CONFIG_MAP or not is_outdated(case, node)", "True"),
+        of_a_world(stories.test_who_makes_nodes_restarts_none_for_an_edit_and_shows_it),
+    ),
+    (
+        rewritten(plan, "of_a_former_life", "found.owner_uid != case.cluster.metadata.uid", "False", decide),
+        of_a_world(stories.test_objects_of_a_former_life_have_to_go_first),
+    ),
+    (
+        rewritten(decide, "_of_what_runs", "not answer.features.get(ELIGIBLE_LEADER_REPLICAS, 0)", "False"),
+        of_a_world(stories.test_where_eligible_leaders_are_not_remembered_that_is_told),
+    ),
+    (
+        rewritten(decide, "_publishing", "done = () if is_paused else actions", "done = actions"),
+        stories.test_a_paused_one_is_left_alone,
+    ),
+    (
+        rewritten(plan, "plan", "if volumes and not case.identity.formed:", "if False:", decide),
+        stories.test_no_token_is_given_before_all_nodes_have_volumes,
+    ),
+    *SCALED,
+)
+
+
+@pytest.mark.timeout(1_200)
+def test_each_guard_is_missed_by_a_story() -> None:
+    assert not find_survivors(MUTANTS)

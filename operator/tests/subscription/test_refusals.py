@@ -1,0 +1,64 @@
+"""What a subscription needs and does not have is named in one sentence, and that it comes is enough."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from seawall.api.meta import ConditionType, Key
+from tests.subscription.test_subscription import condition
+from tests.worlds.purge_world import NAMESPACE
+from tests.worlds.subscription_world import DECLARED, DR, TARGET, SubscriptionWorld
+from tests.worlds.verification_world import why
+
+USER, WRITER = Key(NAMESPACE, "user"), Key(NAMESPACE, "writer")
+PASSWORD = {"username": b"seawall", "password": b"secret"}
+
+
+def with_users(**target: Any) -> SubscriptionWorld:
+    """A target that asks who somebody is."""
+    kafka = {**TARGET["kafka"], "sasl": {"credentialsSecretRef": {"name": USER.name}}}  # type: ignore[dict-item]
+    return SubscriptionWorld(declared={**DECLARED, "targets": [{**TARGET, "kafka": kafka, **target}]})
+
+
+def stalled(world: SubscriptionWorld) -> tuple[str, str]:
+    """Reason and sentence after a while in which nothing came."""
+    found = world.live(ticks=60)
+    assert condition(found, ConditionType.STALLED)[0] == "True"
+    assert condition(found, ConditionType.READY)[0] == "False"
+    assert world.spark.specs == {}
+    return why(found)
+
+
+def test_a_secret_of_the_target_that_is_missing_is_named_and_so_is_a_key() -> None:
+    world = with_users()
+    world.subscribe()
+    assert stalled(world) == ("TargetAccess", "Secret user does not exist")
+    world.kube.secrets[USER] = {"username": b"seawall"}
+    assert stalled(world) == ("TargetAccess", "Secret user has no key password")
+    assert (world.target.topics, world.spark.specs) == ({}, {})
+    world.kube.secrets[USER] = PASSWORD
+    world.live(world.is_even)
+
+
+def test_a_secret_of_the_job_that_is_missing_is_named() -> None:
+    """Its driver would wait for that without a word."""
+    world = with_users(kafkaCredentialsSecretRef={"name": WRITER.name})
+    world.kube.secrets[USER] = PASSWORD
+    world.subscribe()
+    reason, sentence = stalled(world)
+    assert (reason, sentence) == (
+        "ChangeRefused",
+        "there is no Secret writer, which spec.subscription of the WALCluster names for the job",
+    )
+    world.kube.secrets[WRITER] = PASSWORD
+    world.live(world.is_even)
+
+
+def test_a_missing_spark_operator_stalls_it_until_somebody_installs_one() -> None:
+    world = SubscriptionWorld()
+    world.spark.installed = False
+    world.subscribe()
+    assert "install the Spark Operator" in stalled(world)[1]
+    assert world.holds() == [DR.name], "the source keeps what is to be copied"
+    world.spark.installed = True
+    world.live(world.is_even)

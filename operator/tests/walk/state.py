@@ -1,0 +1,104 @@
+"""What a world has come to, without what another run of the same would have otherwise: times, ids, versions."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from typing import Any
+
+from tests.simulation.day import Day
+
+VOLATILE = frozenset(
+    {
+        *("observedGeneration", "uid", "generation", "resourceVersion", "ownerReferences", "creationTimestamp"),
+        *("resyncs", "epoch", "revision", "configHash", "hash", "digest", "attempt", "applicationName"),
+        *("bytes", "replayBytes", "entries", "targetId", "number"),
+        "claimed",  # the mark in the metadata store is never taken back
+        *("heldBack", "purgeable", "purgeableBytes"),  # evidence grows with the age of a process
+    }
+)
+"""Fields of a status that are counted from when a world began, or are the names of what was there before."""
+STANDING = frozenset({"Ready", "KafkaReachable", "DataPlaneReachable", "TopicsReady"})
+"""Conditions that every look judges anew, whatever was before."""
+HISTORY = {"WALCluster": ("restart", "rollout", "disruption"), "WALHold": ("message",)}
+HISTORY["WALBackupPolicy"] = ("chains", "chainCount", "last", "storedBytes", "lagBytes", "drill", "message")
+"""What tells of what happened: the last roll of datanodes, a renewal, backups that were made."""
+TIME = re.compile(
+    r"\d{4}-\d{2}-\d{2}T\d{2}:\d{2}(:\d{2}(\.\d+)?)?(Z|[+-]\d{2}:\d{2})?|\d{14}|\d+ (seconds|minutes|s|min)\b"
+)
+
+
+def state_of(day: Day) -> dict[str, Any]:
+    """All that people see, by what it is of."""
+    found: dict[str, Any] = {}
+    for (kind, key), raw in day.kube._objects.items():
+        owner = [each["name"] for each in raw["metadata"].get("ownerReferences", ())]
+        if owner:
+            found[f"{kind} of {owner[0]}"] = {"spec": _steady(raw["spec"], ())}  # the newest one comes last
+        else:
+            status = _steady(raw.get("status", {}), HISTORY.get(kind, ()))
+            found[f"{kind} {key.name}"] = {"spec": raw["spec"], "status": status}
+    for name, topic in day.kafka.topics.items():
+        found[f"topic {name}"] = {"replicas": len(topic.replicas), "configs": dict(topic.configs)}
+    for key, statefulset in day.datanodes.statefulsets.items():
+        found[f"StatefulSet {key.name}"] = {"partition": statefulset.partition, "strategy": str(statefulset.strategy)}
+    rendered = day.cluster_spec.get("dataPlane", {}).get("walConfig", {}).get("configMapName")
+    for key, found_map in day.kube.config_maps().items():
+        if key.name == rendered:  # one that is declared no more stays: pods mount it
+            found[f"ConfigMap {key.name}"] = dict(found_map.data)
+    copied: dict[str, Any] = json.loads(json.dumps(found, default=str))
+    return copied
+
+
+def _steady(value: Any, history: tuple[str, ...]) -> Any:
+    if isinstance(value, dict):
+        left = {key: each for key, each in value.items() if key not in VOLATILE and key not in history}
+        return {key: _steady(each, history) for key, each in left.items() if not key.endswith("Time")}
+    if isinstance(value, list):
+        return [_steady(each, history) for each in value]
+    return TIME.sub("…", value) if isinstance(value, str) else value
+
+
+def differences(one: Any, other: Any, path: str = "") -> Iterator[str]:
+    """Where two states differ."""
+    if isinstance(one, dict) and isinstance(other, dict):
+        for key in sorted(one.keys() | other.keys()):
+            yield from differences(one.get(key), other.get(key), f"{path}.{key}" if path else key)
+    elif isinstance(one, list) and isinstance(other, list) and len(one) == len(other):
+        for number, (a, b) in enumerate(zip(one, other, strict=True)):
+            yield from differences(a, b, f"{path}[{_name(a, number)}]")
+    elif one != other:
+        yield f"{path}: {_short(one)} is {_short(other)}"
+
+
+def _name(value: Any, number: int) -> str:
+    return str(value["type"]) if isinstance(value, dict) and "type" in value else str(number)
+
+
+def _short(value: Any) -> str:
+    text = json.dumps(value)
+    return text if len(text) < 200 else f"{text[:200]}…"
+
+
+def verdicts_of(state: dict[str, Any]) -> dict[str, Any]:
+    """What the conditions of all objects say of the spec, in a word."""
+    return {
+        name: {
+            each["type"]: (each["status"], each["reason"])
+            for each in found["status"].get("conditions", ())
+            if each["type"] in STANDING
+        }
+        for name, found in state.items()
+        if "status" in found
+    }
+
+
+def is_ready(state: dict[str, Any]) -> bool:
+    """Whether all is reached and nothing refused: else the status keeps what was known, and Kafka what it had.
+
+    Kafka takes all changes of a topic's configs or none.
+    """
+    verdicts = verdicts_of(state)
+    said = [each for found in verdicts.values() for each in found.values()]
+    return all(status == "True" for status, _ in said)
