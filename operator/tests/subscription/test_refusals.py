@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from seawall.api.meta import ConditionType, Key
+from seawall.api.v1alpha1.subscription_status import SubscriptionState
 from tests.subscription.test_subscription import condition
 from tests.worlds.purge_world import NAMESPACE
 from tests.worlds.subscription_world import DECLARED, DR, TARGET, SubscriptionWorld
@@ -62,3 +63,19 @@ def test_a_missing_spark_operator_stalls_it_until_somebody_installs_one() -> Non
     assert world.holds() == [DR.name], "the source keeps what is to be copied"
     world.spark.installed = True
     world.live(world.is_even)
+
+
+def test_an_edit_to_an_image_that_is_not_declared_is_refused_as_at_the_beginning_and_what_copies_goes_on() -> None:
+    world = SubscriptionWorld()
+    world.streaming()
+    world.subscribe(spark={"image": "mine:1"})
+    found = world.live(ticks=60)
+    reason, sentence = why(found)
+    assert (reason, condition(found, ConditionType.STALLED)[0]) == ("SparkNotAllowed", "True")
+    assert sentence.startswith("spark.image is not what WALCluster ")
+    assert sentence.endswith("what was begun before goes on, and nothing is begun anew")
+    assert world.runs(1)
+    assert found.status.state is SubscriptionState.STREAMING
+    world.subscribe(spark={})
+    found = world.live(ticks=60)
+    assert (why(found)[0], world.runs(1)) == ("Streaming", True), "taken back, all is as before"

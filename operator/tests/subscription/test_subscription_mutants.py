@@ -20,6 +20,7 @@ from seawall.domain.subscription import (
     promotion,
     published,
     running,
+    standing,
     targets,
 )
 from seawall.domain.subscription.brokers import TargetReason
@@ -31,6 +32,7 @@ from seawall.observe.subscription import Wanted
 from seawall.observe.subscription_parts import SubscriptionReader
 from tests.subscription import test_lag_budget as budgets
 from tests.subscription import test_promotion as promotions
+from tests.subscription import test_refusals as refusals
 from tests.subscription import test_stops as stops
 from tests.subscription import test_subscription as stories
 from tests.subscription import test_subscription_waits as waits
@@ -49,6 +51,11 @@ def hold_of_what_was_sent(patch: Patch) -> None:
 def _ahead(row: Any, source: LogsNow, target: LogsNow, find: Any) -> Any:
     found = logs.judge(row, source, target, find)
     return Position(found.source_end, found.source_end) if isinstance(found, Position) else found
+
+
+def an_edit_is_not_looked_at(patch: Patch) -> None:
+    """Whether it is allowed is asked only where something begins."""
+    patch.setattr(standing, "_not_allowed_any_more", lambda _: None)
 
 
 def not_granted(patch: Patch) -> None:
@@ -310,6 +317,10 @@ def any_brokers(patch: Patch) -> None:
 MUTANTS: tuple[Mutant, ...] = (
     (no_event_of_a_stop, stops.a_purge_stops_it),
     (a_stop_is_told_at_each_look, stops.a_purge_stops_it),
+    (
+        an_edit_is_not_looked_at,
+        refusals.test_an_edit_to_an_image_that_is_not_declared_is_refused_as_at_the_beginning_and_what_copies_goes_on,
+    ),
     (any_brokers, stories.test_a_target_that_forgets_producers_while_connections_stay_open_is_refused),
     (stopped_topics_count, stories.test_a_stopped_topic_uses_up_the_budget_and_the_others_go_on_without_it),
     (not_fenced, promotions.test_a_failover_fences_pads_and_lists_what_is_lost),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from enum import StrEnum
+from itertools import islice
 from typing import Annotated, ClassVar
 
 from pydantic import Field, PrivateAttr, StrictBool, StrictStr
@@ -172,8 +173,8 @@ class NodePool(APIModel):
     @property
     def node_ids(self) -> tuple[int, ...]:
         """The ids of its nodes: the first that were not taken out."""
-        own = range(self.first_id, self.first_id + IDS_OF_A_POOL)
-        return tuple(each for each in own if each not in self._gone)[: self.replicas]
+        own, gone = range(self.first_id, self.first_id + IDS_OF_A_POOL), self._gone
+        return tuple(islice((each for each in own if each not in gone), self.replicas))
 
     @property
     def heap_bytes(self) -> int:

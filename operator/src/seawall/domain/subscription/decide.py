@@ -37,7 +37,6 @@ from seawall.domain.spark_job.actions import (
     Submit,
     why_unusable,
 )
-from seawall.domain.spark_job.allowed import why_not_allowed
 from seawall.domain.spark_job.reasons import JobReason
 from seawall.domain.subscription import holding, promotion, running, targets
 from seawall.domain.subscription.actions import AddPartitions, GuardTargets, MakeTargets
@@ -48,16 +47,8 @@ from seawall.domain.subscription.logs import LogsNow, resynced
 from seawall.domain.subscription.published import bare, published
 from seawall.domain.subscription.reasons import Reason
 from seawall.domain.subscription.records import begin, topics
-from seawall.domain.subscription.standing import silence, stalled, standing, state_of
+from seawall.domain.subscription.standing import not_allowed, silence, stalled, standing, state_of
 from seawall.domain.times import JOB_RETRY_SECONDS
-
-
-class _Kind:
-    """How it is called in sentences."""
-
-    noun = "subscription"
-    """The WALCluster's field that declares it."""
-    may = "copy it"
 
 
 def decide(obj: WALSubscription, observed: Observed) -> SubscriptionDecision:
@@ -153,9 +144,9 @@ BEGINS = PlaceHold | MakeTargets | AddPartitions | GuardTargets | FreezeRequest 
 
 def _why_nothing_begins(case: Case) -> Verdict | None:
     cluster, name = case.cluster, case.cluster.metadata.name
-    refusal = why_not_allowed(case.spec.spark, case.declared, cluster, _Kind)
+    refusal = not_allowed(case)
     if refusal is not None:
-        return stalled(Reason.SPARK_NOT_ALLOWED, refusal)
+        return refusal
     safe, sentence = (None, "") if case.observed.brokers is None else compare(case.observed.brokers)
     if safe is TargetReason.UNSAFE:
         return stalled(Reason.TARGET_UNSAFE, sentence)

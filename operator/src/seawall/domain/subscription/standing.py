@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from seawall.api.v1alpha1.subscription_status import SubscriptionState
 from seawall.domain.conditions import Outlook, Verdict
+from seawall.domain.spark_job.allowed import why_not_allowed
 from seawall.domain.subscription import promotion, running
 from seawall.domain.subscription.case import Case, Silent, SubscriptionDecision
 from seawall.domain.subscription.committed.chain import Chains
@@ -29,6 +32,28 @@ def stalled(reason: str, message: str) -> Verdict:
     return Verdict(Outlook.STALLED, reason, message, JOB_RETRY_SECONDS)
 
 
+class _Kind:
+    """How it is called in sentences."""
+
+    noun = "subscription"
+    """The WALCluster's field that declares it."""
+    may = "copy it"
+
+
+def not_allowed(case: Case) -> Verdict | None:
+    """Why its WALCluster does not let it run as it says; None: it does."""
+    refusal = why_not_allowed(case.spec.spark, case.declared, case.cluster, _Kind)
+    return None if refusal is None else stalled(Reason.SPARK_NOT_ALLOWED, refusal)
+
+
+def _not_allowed_any_more(case: Case) -> Verdict | None:
+    """Of an edit: what copies was allowed when it began, and to end it would take more of the budget."""
+    refusal = not_allowed(case)
+    if refusal is None or case.observed.application is None:
+        return refusal
+    return replace(refusal, message=f"{refusal.message}; what was begun before goes on, and nothing is begun anew")
+
+
 def standing(case: Case) -> Verdict:
     """How it is, when nothing is to be done."""
     halts = {name: each for name, each in case.standings.items() if isinstance(each, Halt)}
@@ -39,7 +64,7 @@ def standing(case: Case) -> Verdict:
         first = min(halts)
         message = f"{len(halts)} of {len(case.rows)} topics stopped, the others go on: {halts[first].message}"
         return Verdict(Outlook.STALLED, Reason.TOPICS_STOPPED, message, JOB_RETRY_SECONDS)
-    waits = running.follow(case) or _doubt(case) or promotion.why_not_begun(case)
+    waits = _not_allowed_any_more(case) or running.follow(case) or _doubt(case) or promotion.why_not_begun(case)
     if waits is not None:
         return waits
     if _is_behind(case):
