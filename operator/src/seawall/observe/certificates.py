@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, lru_cache
 
 from cryptography import x509
 from cryptography.exceptions import InvalidSignature, UnsupportedAlgorithm
@@ -19,6 +19,8 @@ from seawall.observe.secrets import SecretProblem, SecretTexts
 from seawall.ports import Kube
 
 PKCS8 = "-----BEGIN PRIVATE KEY-----"
+KEPT = 256
+"""Pairs of certificates whose signature need not be checked anew: that was a third of what a look cost."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,6 +116,7 @@ def _path(leaf: x509.Certificate, others: Sequence[x509.Certificate]) -> list[x5
     return path
 
 
+@lru_cache(maxsize=KEPT)
 def _is_signed_by(certificate: x509.Certificate, issuer: x509.Certificate) -> bool:
     try:
         certificate.verify_directly_issued_by(issuer)

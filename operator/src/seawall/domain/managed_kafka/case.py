@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from functools import cached_property
 
 from seawall.api.meta import InvalidSpec, Key
 from seawall.api.v1alpha1.cluster import WALCluster
@@ -19,23 +20,19 @@ from seawall.domain.managed_kafka.volumes import VolumeState, volume_state
 EXAMPLE = "2: disk of node 2 broke, its rows are in the backup@2026-12-24T18:00:00Z"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Case:
-    """All that is decided by.
-
-    Attributes:
-        declared: by node the hash of all that it is to be made of. It is asked for all the time, and takes a while.
-    """
+    """All that is decided by."""
 
     cluster: WALCluster
     nodes: tuple[Node, ...]
     observed: Observed
     identity: Identity
-    declared: Mapping[int, str] = field(init=False)
 
-    def __post_init__(self) -> None:
-        made = {node.id: template_hash(node, self.identity.cluster_id) for node in self.nodes}
-        object.__setattr__(self, "declared", made)
+    @cached_property
+    def declared(self) -> Mapping[int, str]:
+        """By node the hash of all that it is to be made of. It is asked for all the time, and takes a while."""
+        return {node.id: template_hash(node, self.identity.cluster_id) for node in self.nodes}
 
     @property
     def key(self) -> Key:
