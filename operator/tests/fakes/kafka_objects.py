@@ -11,7 +11,7 @@ from seawall.api.v1alpha1.cluster import WALCluster
 from seawall.domain.errors import Conflict, Refused
 from seawall.domain.managed_kafka.found import FoundKafka, FoundObject, FoundPod, Record
 from seawall.domain.managed_kafka.names import KAFKA_LABEL, NODE_LABEL, format_name, identity_name
-from seawall.domain.managed_kafka.objects import Manifest, ObjectKind
+from seawall.domain.managed_kafka.objects import Manifest, ObjectKind, spec_digest
 from tests.fakes.ids import new_uid
 
 Place = tuple[ObjectKind, Key]
@@ -67,6 +67,7 @@ class FakeKafkaObjects:
             version=str(next(self._versions)),
             min_available=manifest.body["spec"]["minAvailable"] if manifest.kind is ObjectKind.BUDGET else None,
             replicas=manifest.body["spec"]["replicas"] if manifest.kind is ObjectKind.STATEFUL_SET else None,
+            spec_digest=spec_digest(manifest.body["spec"]) if manifest.kind is ObjectKind.NETWORK_POLICY else "",
         )
 
     def renew_template(self, statefulset: FoundObject, namespace: str, manifest: Manifest) -> None:
@@ -91,6 +92,16 @@ class FakeKafkaObjects:
         body = {**self.made[place].body, "spec": {**self.made[place].body["spec"], "minAvailable": number}}
         self.made[place] = replace(self.made[place], body=body)
         self.meta[place] = replace(found, min_available=number, version=str(next(self._versions)))
+
+    def change_policy(self, policy: FoundObject, namespace: str, manifest: Manifest) -> None:
+        """Replaces its spec."""
+        place = (manifest.kind, Key(namespace, manifest.name))
+        found = self.meta.get(place)
+        if found is None or found != policy:
+            raise Conflict(f"NetworkPolicy {manifest.name} changed")
+        self.made[place] = replace(self.made[place], body={"spec": manifest.body["spec"]})
+        digest = spec_digest(manifest.body["spec"])
+        self.meta[place] = replace(found, spec_digest=digest, version=str(next(self._versions)))
 
     def stop(self, statefulset: FoundObject, namespace: str) -> None:
         """Replaces the number of its pods."""

@@ -449,6 +449,7 @@ def test_nodes_of_kafka_may_be_made_and_restarted_only_when_asked_for_and_never_
         (["pods/eviction"], ["create"]),
         (["pods/status"], ["patch"]),
         (["poddisruptionbudgets"], ["get", "list", "create", "update"]),
+        (["networkpolicies"], ["get", "list", "create", "update", "delete"]),
         (["services", "persistentvolumeclaims"], ["get", "list", "create", "delete"]),
         (["configmaps"], ["list", "delete"]),
         (["pods"], ["list"]),

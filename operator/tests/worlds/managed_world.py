@@ -183,7 +183,7 @@ class ManagedWorld:
         clusters = guard(self.clusters())
         ids = (f"id{number:020}" for number in self._numbers)
         controller = ManagedKafkaController(
-            guard(self.kube), guard(self.objects), clusters, self.time, self.time, new_id=lambda: next(ids)
+            guard(self.kube), guard(self.objects), clusters, self.time, self.time, "seawall", new_id=lambda: next(ids)
         )
         return Reconciler(controller, may_write=lambda: True)
 

@@ -84,6 +84,8 @@ class EventReason(StrEnum):
     """WALCluster: an object of its managed Kafka was made."""
     KAFKA_BUDGET_CHANGED = "KafkaBudgetChanged"
     """WALCluster: a PodDisruptionBudget of its managed Kafka counts a node that begins, or no more one that is gone."""
+    KAFKA_POLICY_CHANGED = "KafkaNetworkPolicyChanged"
+    """WALCluster: the NetworkPolicy of its managed Kafka was made to say what is declared, or deleted because none is."""
     KAFKA_NODE_STOPPED = "KafkaNodeStopped"
     """WALCluster: a node of its managed Kafka, on which nothing was any more, was stopped for good."""
     KAFKA_BROKER_UNREGISTERED = "KafkaBrokerUnregistered"

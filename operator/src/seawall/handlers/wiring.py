@@ -101,6 +101,8 @@ class Outside:
     clock: Clock
     stopwatch: Stopwatch
     object_stores: ObjectStores
+    operator_namespace: str
+    """The namespace of this process."""
     strimzi: Strimzi | None = None
     kafka_objects: KafkaObjects | None = None
     """None: this process may not run a Kafka; the chart gives the rights for it together with the setting."""
@@ -149,7 +151,9 @@ def wire(
         replication,
         BrokersController(kube, clusters, clock, BrokersObserver(stopwatch), meters.brokers, strimzi),
         RestartController(kube, outside.workloads, observer, stopwatch, meters.restarts),
-        ManagedKafkaController(kube, outside.kafka_objects, clusters, clock, stopwatch),
+        ManagedKafkaController(
+            kube, outside.kafka_objects, clusters, clock, stopwatch, outside.operator_namespace
+        ),
         KafkaRemovalController(kube, outside.kafka_objects, clusters, clock, stopwatch),
         KafkaRollController(kube, outside.kafka_objects, outside.workloads, clusters, ledgers, clock, meters.restarts),
         KafkaInSyncController(kube, outside.kafka_objects, outside.kafka_pods, clusters, clock, stopwatch),

@@ -14,7 +14,7 @@ from seawall.domain.managed_kafka.objects import Manifest
 class KafkaObjects(Protocol):
     """Objects of managed Kafkas. Reads are never cached. What is deleted is what was found, and no other of its name.
 
-    What is there stays as it is, but for records, budgets, and one StatefulSet at a time.
+    What is there stays as it is, but for records, budgets, the NetworkPolicy, and one StatefulSet at a time.
     """
 
     def find(self, cluster: Key) -> FoundKafka:
@@ -40,6 +40,14 @@ class KafkaObjects(Protocol):
 
     def change_budget(self, budget: FoundObject, namespace: str, manifest: Manifest) -> None:
         """Lets a budget keep as many pods as this manifest of it says.
+
+        Raises:
+            Conflict: it changed since it was found, or is gone.
+        """
+        ...
+
+    def change_policy(self, policy: FoundObject, namespace: str, manifest: Manifest) -> None:
+        """Lets a NetworkPolicy say all that this manifest of it says, and nothing else.
 
         Raises:
             Conflict: it changed since it was found, or is gone.

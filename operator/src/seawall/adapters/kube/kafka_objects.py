@@ -22,7 +22,7 @@ from seawall.domain.managed_kafka.names import (
     format_name,
     identity_name,
 )
-from seawall.domain.managed_kafka.objects import Manifest, ObjectKind
+from seawall.domain.managed_kafka.objects import Manifest, ObjectKind, spec_digest
 from seawall.domain.managed_kafka.pods import CONFIG_VOLUME, CONTAINER, INIT_CONTAINER
 
 _PLACES: Mapping[ObjectKind, tuple[str, str]] = {
@@ -31,6 +31,7 @@ _PLACES: Mapping[ObjectKind, tuple[str, str]] = {
     ObjectKind.VOLUME: ("v1", "persistentvolumeclaims"),
     ObjectKind.BUDGET: ("policy/v1", "poddisruptionbudgets"),
     ObjectKind.CONFIG_MAP: ("v1", "configmaps"),
+    ObjectKind.NETWORK_POLICY: ("networking.k8s.io/v1", "networkpolicies"),
 }
 """The API version and the plural of each kind."""
 _TROUBLE = 400
@@ -92,6 +93,14 @@ class KubeKafkaObjects:
             raise Conflict(f"PodDisruptionBudget {manifest.name} changed")
         spec = {key: value for key, value in raw["spec"].items() if key != "maxUnavailable"}
         self._api.replace(path, {**raw, "spec": {**spec, "minAvailable": manifest.body["spec"]["minAvailable"]}})
+
+    def change_policy(self, policy: FoundObject, namespace: str, manifest: Manifest) -> None:
+        """Replaces all of its spec."""
+        path = f"{_collection(manifest.kind, namespace)}/{manifest.name}"
+        raw = self._api.get(path)
+        if raw is None or _object(manifest.kind, raw) != policy:
+            raise Conflict(f"NetworkPolicy {manifest.name} changed")
+        self._api.replace(path, {**raw, "spec": manifest.body["spec"]})
 
     def stop(self, statefulset: FoundObject, namespace: str) -> None:
         """Replaces the number of its pods."""
@@ -155,6 +164,7 @@ def _object(kind: ObjectKind, raw: Mapping[str, Any]) -> FoundObject:
         version=metadata["resourceVersion"],
         min_available=_min_available(raw) if kind is ObjectKind.BUDGET else None,
         replicas=int(raw["spec"].get("replicas", 1)) if kind is ObjectKind.STATEFUL_SET else None,
+        spec_digest=spec_digest(raw.get("spec") or {}) if kind is ObjectKind.NETWORK_POLICY else "",
     )
 
 

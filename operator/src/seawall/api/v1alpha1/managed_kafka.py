@@ -17,6 +17,7 @@ from seawall.api.duration import Duration, duration_rule
 from seawall.api.meta import APIModel, Rule
 from seawall.api.text import SPACE
 from seawall.api.v1alpha1.kafka_node_pools import NodePool
+from seawall.api.v1alpha1.managed_network import ManagedNetworkPolicy
 from seawall.api.v1alpha1.managed_security import ManagedSecurity
 from seawall.api.v1alpha1.topic_pool import CONFIG_KEY
 
@@ -121,6 +122,8 @@ class ManagedKafka(APIModel):
     """More server properties, of all nodes. A change restarts nodes one by one."""
     security: ManagedSecurity
     """Who may connect."""
+    network_policy: ManagedNetworkPolicy = ManagedNetworkPolicy()
+    """Whose connections reach its pods. A change restarts nothing."""
     rollout: ManagedRollout = ManagedRollout()
     """How changes get to nodes that run."""
     deletion_policy: ManagedDeletionPolicy = ManagedDeletionPolicy.RETAIN

@@ -27,6 +27,7 @@ class FoundObject:
         version: its resource version.
         replicas: of a StatefulSet, the pods that it makes.
         min_available: of a budget, the number of pods that an eviction leaves; None: it has no number.
+        spec_digest: of a NetworkPolicy, of all that it says.
     """
 
     kind: ObjectKind
@@ -39,6 +40,7 @@ class FoundObject:
     version: str = ""
     min_available: int | None = None
     replicas: int | None = None
+    spec_digest: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,6 +161,7 @@ class Observed:
         cleared: nodes without whose volume nothing is lost, in looks that lie far enough apart.
         is_enabled: whether this operator may run a Kafka.
         certificates: as they are in their Secrets; None: this Kafka has none, or nobody has looked.
+        operator: the namespace of this operator.
     """
 
     time: TrustedTime
@@ -167,3 +170,4 @@ class Observed:
     cleared: frozenset[int] = frozenset()
     is_enabled: bool = True
     certificates: Certificates | None = None
+    operator: str = ""
