@@ -41,6 +41,7 @@ class ManagedBed(Protocol):
 
     def owner(self) -> WALCluster: ...
     def put_foreign_service(self, name: str) -> None: ...
+    def put_foreign_policy(self, name: str) -> None: ...
     def put_pod(self, pod: FoundPod, image: str) -> FoundPod:
         """The kubelet makes a pod as this one is; returns it with its UID."""
 
@@ -75,6 +76,9 @@ class FakeManagedBed:
     def put_foreign_service(self, name: str) -> None:
         self.objects.foreign.add((ObjectKind.SERVICE, Key(self._bed.namespace, name)))
 
+    def put_foreign_policy(self, name: str) -> None:
+        self.objects.foreign.add((ObjectKind.NETWORK_POLICY, Key(self._bed.namespace, name)))
+
     def put_pod(self, pod: FoundPod, image: str) -> FoundPod:  # noqa: ARG002 - only a real one needs it
         made = replace(pod, uid=new_uid())
         self.objects.put_pod(Key(self._bed.namespace, NAME), made)
@@ -95,6 +99,11 @@ class RealManagedBed:
     def put_foreign_service(self, name: str) -> None:
         body = {"apiVersion": "v1", "kind": "Service", "metadata": {"name": name}, "spec": {"clusterIP": "None"}}
         self._client.create(f"/api/v1/namespaces/{self._bed.namespace}/services", body)
+
+    def put_foreign_policy(self, name: str) -> None:
+        version = "networking.k8s.io/v1"
+        body = {"apiVersion": version, "kind": "NetworkPolicy", "metadata": {"name": name}, "spec": {"podSelector": {}}}
+        self._client.create(f"/apis/{version}/namespaces/{self._bed.namespace}/networkpolicies", body)
 
     def put_pod(self, pod: FoundPod, image: str) -> FoundPod:
         path, owner = f"/api/v1/namespaces/{self._bed.namespace}/pods", self.owner()

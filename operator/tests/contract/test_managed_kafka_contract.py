@@ -8,6 +8,7 @@ from dataclasses import replace
 import pytest
 
 from seawall.api.meta import Key
+from seawall.api.v1alpha1.managed_network import LabelSelector, NetworkPeer
 from seawall.domain.errors import Conflict, Refused
 from seawall.domain.managed_kafka.found import FoundPod, InSync, Record
 from seawall.domain.managed_kafka.names import (
@@ -16,8 +17,17 @@ from seawall.domain.managed_kafka.names import (
     format_name,
     identity_name,
 )
+from seawall.domain.managed_kafka.network import network_policy
 from seawall.domain.managed_kafka.node import cluster_labels
-from seawall.domain.managed_kafka.objects import Manifest, ObjectKind, budgets, node_objects, template_hash, volume
+from seawall.domain.managed_kafka.objects import (
+    Manifest,
+    ObjectKind,
+    budgets,
+    node_objects,
+    spec_digest,
+    template_hash,
+    volume,
+)
 from seawall_e2e.loopback import ApiServer
 from tests.contract.kube_beds import Bed, FakeBed
 from tests.contract.managed_kafka_beds import NAME, ManagedBed, bed_of, nodes
@@ -44,7 +54,14 @@ def all_manifests(managed: ManagedBed) -> list[Manifest]:
     made = [volume(node, CLUSTER_ID) for node in nodes(owner)]
     for node in nodes(owner):
         made.extend(node_objects(node, CLUSTER_ID))
-    return [*made, *budgets(owner.metadata.key, nodes(owner))]
+    return [*made, *budgets(owner.metadata.key, nodes(owner)), policy(managed)]
+
+
+def policy(managed: ManagedBed, *clients: NetworkPeer) -> Manifest:
+    owner = managed.owner()
+    kafka = nodes(owner)[0].kafka
+    declared = kafka.network_policy.model_copy(update={"clients_from": clients})
+    return network_policy(owner.metadata.key, kafka.model_copy(update={"network_policy": declared}), "seawall")
 
 
 def test_where_nothing_was_made_nothing_is_found(managed: ManagedBed) -> None:
@@ -119,6 +136,42 @@ def test_a_budget_gets_its_number_at_the_version_that_was_read(managed: ManagedB
     with pytest.raises(Conflict):
         managed.objects.change_budget(before, owner.metadata.namespace, fewer)
     assert managed.objects.find(owner.metadata.key).objects[place] == after
+
+
+ORDERS = LabelSelector(match_labels={"team": "orders"})
+PEERS = (
+    NetworkPeer(namespace_selector=LabelSelector()),
+    NetworkPeer(namespace_selector=ORDERS, pod_selector=ORDERS),
+    NetworkPeer(pod_selector=LabelSelector()),
+)
+
+
+def test_a_policy_is_found_as_it_was_made_and_replaced_at_the_version_that_was_read(managed: ManagedBed) -> None:
+    owner = managed.owner()
+    narrow, wide = policy(managed), policy(managed, *PEERS)
+    managed.objects.create(owner, narrow)
+    place = (ObjectKind.NETWORK_POLICY, narrow.name)
+    before = managed.objects.find(owner.metadata.key).objects[place]
+    assert before.spec_digest == spec_digest(narrow.body["spec"]), "nothing is filled in by the API server"
+    managed.objects.change_policy(before, owner.metadata.namespace, wide)
+    after = managed.objects.find(owner.metadata.key).objects[place]
+    assert after.spec_digest == spec_digest(wide.body["spec"]) != before.spec_digest
+    assert (after.uid, after.owner_uid) == (before.uid, before.owner_uid)
+    with pytest.raises(Conflict):
+        managed.objects.change_policy(before, owner.metadata.namespace, narrow)
+    with pytest.raises(Conflict):
+        managed.objects.delete(before, owner.metadata.namespace)
+    managed.objects.delete(after, owner.metadata.namespace)
+    assert place not in managed.objects.find(owner.metadata.key).objects
+    with pytest.raises(Conflict):
+        managed.objects.change_policy(after, owner.metadata.namespace, narrow)
+
+
+def test_a_policy_of_others_is_refused_in_one_sentence(managed: ManagedBed) -> None:
+    manifest = policy(managed)
+    managed.put_foreign_policy(manifest.name)
+    with pytest.raises(Refused, match=f"NetworkPolicy {manifest.name} exists and is not Seawall's"):
+        managed.objects.create(managed.owner(), manifest)
 
 
 def test_a_statefulset_makes_no_pod_any_more_at_the_version_that_was_read(managed: ManagedBed) -> None:

@@ -243,9 +243,10 @@ def test_where_eligible_leaders_are_not_remembered_that_is_told(world: ManagedWo
 
 
 def test_the_port_can_change_no_volume() -> None:
-    """Of objects only pod templates, and the numbers of budgets and pods, are changed. Who deletes: K6."""
+    """Of objects only templates, the numbers of budgets and pods, and the policy, are changed. Who deletes: K6."""
     methods = {name for name in vars(KafkaObjects) if not name.startswith("_")}
-    assert methods == {"find", "create", "renew_template", "change_budget", "stop", "delete", "write_record"}
+    changes = {"renew_template", "change_budget", "change_policy", "stop", "delete", "write_record"}
+    assert methods == {"find", "create", *changes}
 
 
 def test_a_node_that_is_away_is_told_and_comes_back(world: ManagedWorld) -> None:

@@ -260,6 +260,7 @@ class ConditionType(StrEnum):
     QUORUM_HEALTHY = "QuorumHealthy"
     KAFKA_NODES_HEALTHY = "KafkaNodesHealthy"
     KAFKA_NODES_IN_SYNC = "KafkaNodesInSync"
+    KAFKA_VOLUMES_SIZED = "KafkaVolumesSized"
     CERTIFICATES_VALID = "CertificatesValid"
     KAFKA_USERS_READY = "KafkaUsersReady"
     DATANODES_HEALTHY = "DatanodesHealthy"

@@ -8,6 +8,7 @@ from typing import Any
 from urllib.parse import urlencode
 
 from seawall.adapters.kube.api import KubeApi
+from seawall.adapters.kube.kafka_volumes import volume_size
 from seawall.adapters.kube.objects import controller_reference
 from seawall.adapters.kube.workloads import termination_of
 from seawall.api.meta import Key
@@ -102,6 +103,14 @@ class KubeKafkaObjects:
             raise Conflict(f"NetworkPolicy {manifest.name} changed")
         self._api.replace(path, {**raw, "spec": manifest.body["spec"]})
 
+    def grow(self, volume: FoundObject, namespace: str, size: int) -> None:
+        """UID and resource version in the patch make it a compare-and-swap."""
+        body = {
+            "metadata": {"uid": volume.uid, "resourceVersion": volume.version},
+            "spec": {"resources": {"requests": {"storage": str(size)}}},
+        }
+        self._api.merge(f"{_collection(volume.kind, namespace)}/{volume.name}", body)
+
     def stop(self, statefulset: FoundObject, namespace: str) -> None:
         """Replaces the number of its pods."""
         path = f"{_collection(statefulset.kind, namespace)}/{statefulset.name}"
@@ -165,6 +174,7 @@ def _object(kind: ObjectKind, raw: Mapping[str, Any]) -> FoundObject:
         min_available=_min_available(raw) if kind is ObjectKind.BUDGET else None,
         replicas=int(raw["spec"].get("replicas", 1)) if kind is ObjectKind.STATEFUL_SET else None,
         spec_digest=spec_digest(raw.get("spec") or {}) if kind is ObjectKind.NETWORK_POLICY else "",
+        size=volume_size(raw) if kind is ObjectKind.VOLUME else None,
     )
 
 

@@ -1,6 +1,6 @@
 """A Kafka that Seawall runs for one WALCluster (`spec.kafka.managed`): node pools, as people declare them.
 
-What this version does not do yet (fewer nodes, upgrade, grow volumes) is refused here, and the rule says so.
+What this version does not do yet (other controllers, upgrade) is refused here, and the rule says so.
 """
 
 from __future__ import annotations

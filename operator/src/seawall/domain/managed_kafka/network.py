@@ -5,8 +5,8 @@
     9091 brokers      nodes of this Kafka, the operator, and pods of Spark in this namespace: Seawall's jobs are some
     9092 clients      networkPolicy.clientsFrom; by default this namespace
 
-No node of a new Kafka begins without it. Of one that runs it is mended last: it keeps nobody from being mended. It is of
-use where the network knows NetworkPolicies; what certificates and rights forbid, they forbid everywhere.
+No node of a new Kafka begins without it. Of one that runs it is mended last: it keeps nobody from being mended.
+It is of use where the network knows NetworkPolicies; what certificates and rights forbid, they forbid everywhere.
 """
 
 from __future__ import annotations

@@ -23,7 +23,6 @@ from seawall.domain.managed_kafka.scale import begun_nodes, budgets_to_change
 from seawall.domain.managed_kafka.tokens import recorded, tokens_now, wanted_tokens
 from seawall.domain.managed_kafka.volumes import VolumeState
 
-
 _OF_ALL = frozenset({ObjectKind.BUDGET, ObjectKind.NETWORK_POLICY})
 """Kinds of objects that are of no single node."""
 
