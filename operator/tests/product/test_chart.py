@@ -452,6 +452,7 @@ def test_nodes_of_kafka_may_be_made_and_restarted_only_when_asked_for_and_never_
         (["poddisruptionbudgets"], ["get", "list", "create", "update"]),
         (["networkpolicies"], ["get", "list", "create", "update", "delete"]),
         (["services", "persistentvolumeclaims"], ["get", "list", "create", "delete"]),
+        (["persistentvolumeclaims"], ["patch"]),
         (["configmaps"], ["list", "delete"]),
         (["pods"], ["list"]),
     ]

@@ -32,6 +32,9 @@ GUARDED_PROPERTIES = (
 )
 """How server properties begin that Seawall sets itself, or that would make records go."""
 
+SHORTEST_DWELL = timedelta(seconds=10)
+"""Where records matter: brokers are fenced within nine seconds."""
+
 _PROPERTY_VALUE = r"^[^\r\n\\]*$"
 """One line of a properties file, and no more."""
 
@@ -45,8 +48,8 @@ class ManagedRollout(APIModel):
     """How long a node may take from when its pod goes until it is Online and in sync. After that people are called, and
     no other node is restarted. Recovering the logs of a node that crashed takes longest."""
     dwell: Annotated[Duration, Field(json_schema_extra={"default": "15s"})] = timedelta(seconds=15)
-    """For so long each look has to show a node Online and in sync before the next one goes. A broker that is cut off
-    answers what was true up to nine seconds before: what is shorter than ten seconds is for tests."""
+    """For so long each look has to show a node Online and in sync before the next one goes. At least 10s: a broker that
+    is cut off answers what was true up to nine seconds before. Less is only for tests, with security.insecure."""
 
 
 class ManagedDeletionPolicy(StrEnum):
@@ -104,6 +107,13 @@ class ManagedKafka(APIModel):
             "config must not set what Seawall sets itself: ids, roles, listeners, quorum, directories, security,"
             " unclean elections",
             lambda kafka: not any(re.match(GUARDED_PROPERTIES, key) for key in kafka.config),
+        ),
+        Rule(
+            "self.security.insecure || !has(self.rollout) || !has(self.rollout.dwell)"
+            " || duration(self.rollout.dwell) >= duration('10s')",
+            "rollout.dwell must be at least 10s: a broker that is cut off answers what was true up to nine seconds"
+            " before; less is for tests, with security.insecure",
+            lambda kafka: kafka.security.insecure or kafka.rollout.dwell >= SHORTEST_DWELL,
         ),
     )
 
