@@ -146,14 +146,13 @@ def test_a_claim_that_the_identity_does_not_know_is_left_alone(world: VolumesWor
 
 def test_where_it_is_not_clear_which_kafka_it_is_no_volume_is_touched(world: VolumesWorld) -> None:
     world.lose_record("wal-kafka-identity")
-    for node in (*BROKERS, *CONTROLLERS):
-        world.lose_volume(node)
     world.grow("2Gi")
     process = world.grower()
     for _ in range(6):
         process.tick(WAL)
-    assert world.told() == ("Unknown", "VolumesNotKnown", "which Kafka it is is not known")
+    assert world.told() == ("Unknown", "VolumesNotKnown", "which volumes it has is not written down")
     assert world.grown == []
+    world.live(until=world.is_sized)
 
 
 def test_a_node_that_leaves_needs_no_more(world: VolumesWorld) -> None:

@@ -72,6 +72,10 @@ MUTANTS: tuple[Mutant, ...] = (
         rewritten(decide, "decide", "done = () if is_paused else actions", "done = actions"),
         of(stories.test_a_pause_stops_it_and_says_so),
     ),
+    (
+        rewritten(KafkaVolumesController, "observe", "if found.identity is None:", "if False:"),
+        of(stories.test_where_it_is_not_clear_which_kafka_it_is_no_volume_is_touched),
+    ),
     (growth_waits_for_kafka, of(stories.test_a_broker_that_is_down_because_it_is_full_is_mended_by_a_larger_volume)),
     (nobody_asks_again, of(stories.test_what_is_not_declared_any_more_is_not_done)),
 )

@@ -123,8 +123,12 @@ PORTS = of_a_world(
 )
 NETWORKED: tuple[Mutant, ...] = (
     (
-        rewritten(plan, "plan", "is not None and not case.identity.formed", "is not None and False", decide),
+        rewritten(plan, "plan", "if (policy := first_policy(case)) is not None:", "if False:", decide),
         networked.test_no_node_begins_without_it,
+    ),
+    (
+        rewritten(network, "first_policy", "and any(kind is ObjectKind.STATEFUL_SET for kind, _ in objects)", "", plan),
+        of_a_world(networked.test_no_node_of_one_that_is_applied_again_begins_without_it),
     ),
     (
         rewritten(

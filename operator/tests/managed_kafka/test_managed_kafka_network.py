@@ -95,6 +95,16 @@ def test_no_node_begins_without_it() -> None:
     assert world.is_policy_as_declared()
 
 
+def test_no_node_of_one_that_is_applied_again_begins_without_it(world: ManagedWorld) -> None:
+    world.delete_and_apply()
+    world.objects.foreign.add(POLICY)
+    world.live(ticks=60)
+    assert world.condition() == ("False", "ChangeRefused", SENTENCE)
+    assert not [kind for kind, _ in world.objects.made if kind is ObjectKind.STATEFUL_SET]
+    world.objects.foreign.clear()
+    world.live(until=lambda: world.says("AllOnline"))
+
+
 def test_one_that_is_refused_keeps_no_node_from_being_mended_or_added(world: ManagedWorld) -> None:
     world.remove_policy()
     world.objects.foreign.add(POLICY)

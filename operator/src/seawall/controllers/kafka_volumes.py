@@ -41,7 +41,10 @@ class KafkaVolumesController(Controller[WALCluster, VolumesObserved, WALClusterS
         is_managed = not isinstance(obj.spec, InvalidSpec) and obj.spec.kafka.managed is not None
         if self.objects is None or not is_managed or obj.metadata.deletion_timestamp is not None:
             return VolumesObserved(time, "there is none", is_managed=False)
-        return VolumesObserved(time, known_case(obj, Observed(time, self.objects.find(obj.metadata.key))))
+        found = self.objects.find(obj.metadata.key)
+        if found.identity is None:  # what would be made of the volumes themselves vouches for none of them
+            return VolumesObserved(time, "which volumes it has is not written down")
+        return VolumesObserved(time, known_case(obj, Observed(time, found)))
 
     def decide(self, obj: WALCluster, observed: VolumesObserved) -> VolumesDecision:
         """Decides (pure)."""

@@ -5,7 +5,7 @@
     9091 brokers      nodes of this Kafka, the operator, and pods of Spark in this namespace: Seawall's jobs are some
     9092 clients      networkPolicy.clientsFrom; by default this namespace
 
-No node of a new Kafka begins without it. Of one that runs it is mended last: it keeps nobody from being mended.
+No node of a Kafka begins without it. Of one that runs it is mended last: it keeps nobody from being mended.
 It is of use where the network knows NetworkPolicies; what certificates and rights forbid, they forbid everywhere.
 """
 
@@ -54,10 +54,11 @@ def network_policy(cluster: Key, kafka: ManagedKafka, operator: str) -> Manifest
     return Manifest(ObjectKind.NETWORK_POLICY, name, cluster_labels(cluster.name), {"spec": spec})
 
 
-def missing_policy(case: Case) -> Manifest | None:
-    """The policy that is declared, and not there."""
-    wanted = _wanted(case)
-    return wanted if wanted is not None and _found(case) is None else None
+def first_policy(case: Case) -> Manifest | None:
+    """The policy without which no node begins: it is declared and not there, and no node is that would be held up."""
+    wanted, objects = _wanted(case), case.observed.found.objects
+    runs = case.identity.formed and any(kind is ObjectKind.STATEFUL_SET for kind, _ in objects)
+    return None if wanted is None or runs or _found(case) is not None else wanted
 
 
 def policy_actions(case: Case) -> Iterator[ManagedAction]:

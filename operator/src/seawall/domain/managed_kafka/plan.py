@@ -16,7 +16,7 @@ from collections.abc import Iterable, Iterator
 from seawall.domain.managed_kafka.actions import CreateObject, ManagedAction, WriteIdentity, WriteTokens
 from seawall.domain.managed_kafka.case import Case
 from seawall.domain.managed_kafka.names import TEMPLATE_HASH_ANNOTATION
-from seawall.domain.managed_kafka.network import missing_policy, policy_actions
+from seawall.domain.managed_kafka.network import first_policy, policy_actions
 from seawall.domain.managed_kafka.node import Node
 from seawall.domain.managed_kafka.objects import Manifest, ObjectKind, budgets, node_objects, volume
 from seawall.domain.managed_kafka.scale import begun_nodes, budgets_to_change
@@ -42,7 +42,7 @@ def plan(case: Case) -> tuple[ManagedAction, ...]:
     wanted, tokens = wanted_tokens(case), case.observed.found.tokens
     if wanted != tokens_now(case) or tokens is None:
         return (WriteTokens(wanted, None if tokens is None else tokens.version),)
-    if (policy := missing_policy(case)) is not None and not case.identity.formed:
+    if (policy := first_policy(case)) is not None:
         return (CreateObject(policy),)
     objects: tuple[ManagedAction, ...] = (
         *budgets_to_change(case),
