@@ -156,10 +156,12 @@ def test_where_it_is_not_clear_which_kafka_it_is_no_volume_is_touched(world: Vol
 
 
 def test_a_node_that_leaves_needs_no_more(world: VolumesWorld) -> None:
-    world.scale(2)
+    world.scale(4)
+    world.live(until=lambda: world.says("AllOnline") and 3 in world.kafka.brokers)
+    world.scale(3)
     world.grow("2Gi")
     world.live()
-    assert sorted(world.grown) == ["data-wal-0", "data-wal-1"]
+    assert sorted(world.grown) == ["data-wal-0", "data-wal-1", "data-wal-2"]
 
 
 def test_a_pause_stops_it_and_says_so(world: VolumesWorld) -> None:
