@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from seawall.controllers import kafka_volumes as controller
 from seawall.controllers.controller import Controller
 from seawall.controllers.kafka_volumes import KafkaVolumesController
 from seawall.domain.kafka_volumes import decide
@@ -69,7 +70,7 @@ MUTANTS: tuple[Mutant, ...] = (
     (rewritten(decide, "_verdict", "if each.has.waits_for_pod", "if False"), TOLD),
     (rewritten(decide, "_verdict", "if each.has.trouble", "if False"), TOLD),
     (
-        rewritten(decide, "decide", "done = () if is_paused else actions", "done = actions"),
+        rewritten(decide, "decide", "done = () if is_paused else actions", "done = actions", controller),
         of(stories.test_a_pause_stops_it_and_says_so),
     ),
     (
