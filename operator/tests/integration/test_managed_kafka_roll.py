@@ -1,7 +1,7 @@
 """A config roll of a managed Kafka on real parts: the API server, the entrypoint, Kafka's processes, a producer.
 
-Only the kubelet, the StatefulSet controller and the disruption controller are the test's. In every run it is done on pods
-(e2e/test_a_managed_kafka.py); this is the form without a cluster.
+Only the kubelet, the StatefulSet controller and the disruption controller are the test's. In every run it is done on
+pods (e2e/test_a_managed_kafka.py); this is the form without a cluster.
 """
 
 from __future__ import annotations

@@ -89,9 +89,9 @@ def decide(cluster: WALCluster, observed: VolumesObserved) -> VolumesDecision:
         own = build(KIND, holds, found.reason, found.message)
         conditions = with_own(cluster.status.conditions, (own,), (KIND,))
         event = loss_event(cluster.status.conditions, conditions, KIND, "volumes are as large as declared")
-        is_told = event is not None and own.reason not in {VolumesReason.GROWING, VolumesReason.NOT_KNOWN}
+        is_worth_an_event = event is not None and own.reason not in {VolumesReason.GROWING, VolumesReason.NOT_KNOWN}
         status = cluster.status.model_copy(update={"conditions": conditions})
-        return Published(status, (event,) if event is not None and is_told else ())
+        return Published(status, (event,) if event is not None and is_worth_an_event else ())
 
     done = () if is_paused else actions
     return Decision(cluster.status, verdict, done, publish, publishes_first=True, published_in=KIND)
