@@ -88,7 +88,7 @@ def decide(cluster: WALCluster, observed: VolumesObserved) -> VolumesDecision:
         holds = "Unknown" if is_unknown else as_status(found.outlook is Outlook.READY)
         own = build(KIND, holds, found.reason, found.message)
         conditions = with_own(cluster.status.conditions, (own,), (KIND,))
-        event = loss_event(cluster.status.conditions, conditions, KIND, "volumes are as large as declared")
+        event = loss_event(cluster.status.conditions, conditions, KIND, "volumes have grown")
         is_worth_an_event = event is not None and own.reason not in {VolumesReason.GROWING, VolumesReason.NOT_KNOWN}
         status = cluster.status.model_copy(update={"conditions": conditions})
         return Published(status, (event,) if event is not None and is_worth_an_event else ())
