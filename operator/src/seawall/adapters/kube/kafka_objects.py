@@ -12,6 +12,7 @@ from seawall.adapters.kube.kafka_volumes import volume_size
 from seawall.adapters.kube.objects import controller_reference
 from seawall.adapters.kube.workloads import termination_of
 from seawall.api.meta import Key
+from seawall.api.quantity import format_bytes
 from seawall.api.v1alpha1.cluster import WALCluster
 from seawall.domain.errors import Conflict, Refused
 from seawall.domain.managed_kafka.found import FoundKafka, FoundObject, FoundPod, InSync, Record
@@ -107,7 +108,7 @@ class KubeKafkaObjects:
         """UID and resource version in the patch make it a compare-and-swap."""
         body = {
             "metadata": {"uid": volume.uid, "resourceVersion": volume.version},
-            "spec": {"resources": {"requests": {"storage": str(size)}}},
+            "spec": {"resources": {"requests": {"storage": format_bytes(size)}}},
         }
         self._api.merge(f"{_collection(volume.kind, namespace)}/{volume.name}", body)
 
