@@ -55,7 +55,7 @@ class FakeMoves:
         unheard: voters that the leader has not heard of yet.
         directories: of controllers, by id.
         observers: controllers that follow and do not vote: the directory of each, by id.
-        silent: controllers of which the leader does not hear any more, and for how many milliseconds.
+        silent: by directory for how many milliseconds the leader has not heard of a controller.
     """
 
     ongoing: dict[PartitionId, FakeMove] = field(default_factory=dict)
@@ -70,7 +70,7 @@ class FakeMoves:
     unheard: set[int] = field(default_factory=set)
     directories: dict[int, str] = field(default_factory=dict)
     observers: dict[int, str] = field(default_factory=dict)
-    silent: dict[int, int] = field(default_factory=dict)
+    silent: dict[str, int] = field(default_factory=dict)
     features: dict[str, int] = field(
         default_factory=lambda: {"metadata.version": 29, "eligible.leader.replicas.version": 1}
     )

@@ -208,7 +208,7 @@ class FakeReassigner:
     def _follower(self, controller: int, directory: str | None) -> QuorumReplica:
         moves = self.kafka.moves
         lag = moves.voter_lags.get(controller, 0)
-        behind = None if controller in moves.unheard else moves.silent.get(controller, 500 * lag)
+        behind = None if controller in moves.unheard else moves.silent.get(directory or "", 500 * lag)
         return QuorumReplica(controller, lag, behind, directory)
 
     def _find(self, name: str) -> FakeTopic | TopicFailure:

@@ -17,9 +17,9 @@ def add(moves: FakeMoves, quorum: Quorum, voter: NewVoter) -> None:
         raise Refused(f"Kafka refused to let controller {voter.id} vote: {DUPLICATE}")
     follows = {each.id: each for each in quorum.observers if each.directory_id == voter.directory_id}
     found = follows.get(voter.id)
-    if found is None or found.lag or found.behind_ms is None or voter.id in moves.silent:
+    if found is None or found.lag or found.behind_ms is None or voter.directory_id in moves.silent:
         raise OutsideUnavailable(f"Kafka did not answer for to let controller {voter.id} vote: {TIMED_OUT}")
-    moves.controllers = tuple(sorted((*moves.controllers, voter.id)))
+    moves.controllers = (*moves.controllers, voter.id)
     moves.directories[voter.id] = moves.observers.pop(voter.id)
 
 

@@ -18,6 +18,7 @@ from seawall.controllers.kafka_in_sync import KafkaInSyncController
 from seawall.controllers.kafka_removal import KafkaRemovalController
 from seawall.controllers.kafka_roll import KafkaRollController
 from seawall.controllers.kafka_security import KafkaSecurityController
+from seawall.controllers.kafka_voters import KafkaVotersController
 from seawall.controllers.ledger import LedgerWatch
 from seawall.controllers.managed_kafka import ManagedKafkaController
 from seawall.controllers.policy import WALPurgePolicyController
@@ -64,9 +65,9 @@ from seawall.ports import (
 )
 from seawall.reconciler import Controller
 
-QUEUES = len(RESOURCES) + 9
+QUEUES = len(RESOURCES) + 10
 """One of each kind, and those of the ledgers, the schedules, the replicas, the brokers, the restarts, and of the nodes
-of managed Kafkas, their restarts, their readiness and their users."""
+of managed Kafkas, their restarts, their votes, their readiness and their users."""
 
 
 class WALMeter(
@@ -151,6 +152,7 @@ def wire(
         RestartController(kube, outside.workloads, observer, stopwatch, meters.restarts),
         ManagedKafkaController(kube, outside.kafka_objects, clusters, clock, stopwatch),
         KafkaRemovalController(kube, outside.kafka_objects, clusters, clock, stopwatch),
+        KafkaVotersController(kube, outside.kafka_objects, clusters, clock, stopwatch),
         KafkaRollController(kube, outside.kafka_objects, outside.workloads, clusters, ledgers, clock, meters.restarts),
         KafkaInSyncController(kube, outside.kafka_objects, outside.kafka_pods, clusters, clock, stopwatch),
         KafkaSecurityController(kube, clusters, clock, outside.kafka_objects is not None),
