@@ -194,7 +194,8 @@ def test_what_a_person_formatted_too_early_votes_after_the_old_vote_has_gone(wor
     lost = follower(world)
     world.changes = False
     world.lose_disk(lost)
-    said = {FORMAT_VOLUME_ANNOTATION: f"{lost}: it is gone@2030-12-24T18:00:00Z"}
+    expires = f"{world.time.time + timedelta(hours=2):%Y-%m-%dT%H:%M:%SZ}"
+    said = {FORMAT_VOLUME_ANNOTATION: f"{lost}: it is gone@{expires}"}
     world.kube.apply(WAL, world.spec, annotations=said)
     world.live(until=lambda: bool(world.disk_directory(lost)) and lost not in world.behind)
     assert world.votes()[lost] != world.disk_directory(lost)
