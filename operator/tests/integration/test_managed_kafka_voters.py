@@ -71,9 +71,7 @@ def test_a_lost_disk_of_a_controller_is_replaced_and_three_become_five(bed: Bed)
     bed.wait(lambda: bed.says("AllOnline") and bed.tokens() == {}, "all nodes are Online", WITHIN)
     nodes = bed.controller
     bed.beside = (
-        KafkaVotersController(
-            nodes.kube, nodes.objects, VotingClusters(bed.kubelet), nodes.clock, nodes.stopwatch
-        ),
+        KafkaVotersController(nodes.kube, nodes.objects, VotingClusters(bed.kubelet), nodes.clock, nodes.stopwatch),
     )
     bed.make_topic(TOPIC, (0, 1), 1)
     before, pods = votes(bed), {node: pod.uid for node, pod in bed.kubelet.pods.items()}
@@ -108,9 +106,7 @@ def a_disk_is_lost(bed: Bed, before: dict[int, str]) -> None:
 
 def two_more_are_declared(bed: Bed) -> None:
     """One after the other."""
-    bed.client.merge(
-        f"{WAL_CLUSTERS.format(bed.namespace)}/{NAME}", {"spec": spec(brokers=2, controllers=5)}
-    )
+    bed.client.merge(f"{WAL_CLUSTERS.format(bed.namespace)}/{NAME}", {"spec": spec(brokers=2, controllers=5)})
     bed.wait(lambda: set(votes(bed)) == {100, 101, 102, 103, 104}, "five vote", WITHIN)
     bed.wait(lambda: bed.says("RollingNodes") and bed.tokens() == {}, "the list of controllers is to be rolled", WITHIN)
     assert bed.cluster().status.disruption is None or bed.cluster().status.voter_change is not None

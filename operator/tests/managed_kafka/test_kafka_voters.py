@@ -9,15 +9,19 @@ from datetime import timedelta
 import pytest
 
 from seawall.api.v1alpha1.disruption import DisruptionKind
+from seawall.api.v1alpha1.managed_kafka import ManagedKafka
 from seawall.domain.kafka import NoKafka, Unreachable
+from seawall.domain.managed_kafka.found import KafkaAnswer
 from seawall.domain.managed_kafka.identity import NodeRecord
 from seawall.domain.managed_kafka.names import FORMAT_VOLUME_ANNOTATION
+from seawall.domain.managed_kafka.node import nodes_of
 from seawall.domain.managed_kafka.tokens import heard_of
+from seawall.domain.managed_kafka.volumes import why_not_without
 from seawall.domain.managed_kafka.voters import LOST_FOR
-from seawall.domain.partitions import Quorum, QuorumReplica
+from seawall.domain.partitions import Broker, BrokerState, Partition, PartitionId, Quorum, QuorumReplica
 from tests.managed_kafka.test_managed_kafka_crash import identity
 from tests.worlds.kafka_voters_world import CHANGES, VotersWorld
-from tests.worlds.managed_world import WAITS, WAL
+from tests.worlds.managed_world import WAITS, WAL, pool
 from tests.worlds.purge_world import Calls
 
 BROUGHT_UP = VotersWorld().bring_up()
@@ -264,3 +268,21 @@ def test_of_two_disks_of_a_controller_the_one_that_was_heard_from_last_counts() 
     leader, old, new = QuorumReplica(100, 0, 0, "a"), QuorumReplica(101, 90, 60_000, "b"), QuorumReplica(101, 0, 0, "c")
     found = heard_of(Quorum(100, (leader,), (old, new)), 101, NodeRecord(directory="b"))
     assert found == new
+
+
+def test_a_node_with_both_roles_is_judged_by_both() -> None:
+    """Its vote has to be gone, and what is on it elsewhere."""
+    both = {**pool("both", "controller", 0, 3), "roles": ["controller", "broker"], "heap": "128Mi"}
+    kafka = ManagedKafka.model_validate({"version": "4.3.1", "nodePools": [both], "security": {"insecure": True}})
+    node = nodes_of(WAL, kafka)[0]
+    alone, fenced = Partition(PartitionId("a", 0), (0,), frozenset({0}), None), Broker(0, None, BrokerState.FENCED)
+    voters = tuple(QuorumReplica(each, 0, 0, f"{each}") for each in (1, 2))
+    lost = QuorumReplica(0, 90, 60_000, "0")
+    answer = KafkaAnswer("id", {0: fenced}, Quorum(1, (lost, *voters), ()), {}, partitions=(), eligible={})
+    assert "its vote is taken first" in str(why_not_without(node, answer))
+    answer = replace(answer, quorum=Quorum(1, voters, (replace(lost, behind_ms=100),)), partitions=(alone,))
+    assert "Kafka still hears from it" in str(why_not_without(node, answer))
+    answer = replace(answer, quorum=Quorum(1, voters, (lost,)))
+    assert "nobody else is known to have all records of a-0" in str(why_not_without(node, answer))
+    assert why_not_without(node, replace(answer, partitions=())) is None
+    assert "is not known" in str(why_not_without(node, replace(answer, partitions=(), quorum="nobody leads")))
