@@ -8,6 +8,7 @@ from datetime import timedelta
 
 import pytest
 
+from seawall.api.meta import Key
 from seawall.api.v1alpha1.disruption import DisruptionKind
 from seawall.api.v1alpha1.managed_kafka import ManagedKafka
 from seawall.domain.kafka import NoKafka, Unreachable
@@ -15,6 +16,7 @@ from seawall.domain.managed_kafka.found import KafkaAnswer
 from seawall.domain.managed_kafka.identity import NodeRecord
 from seawall.domain.managed_kafka.names import FORMAT_VOLUME_ANNOTATION
 from seawall.domain.managed_kafka.node import nodes_of
+from seawall.domain.managed_kafka.objects import ObjectKind
 from seawall.domain.managed_kafka.tokens import heard_of
 from seawall.domain.managed_kafka.volumes import why_not_without
 from seawall.domain.managed_kafka.voters import LOST_FOR
@@ -255,7 +257,9 @@ def test_who_falls_behind_right_before_the_act_is_seen(world: VotersWorld) -> No
             world.falls_behind(other, 1000)
 
     calls.before = before
-    while other not in world.behind:
+    for _ in range(200):
+        if other in world.behind:
+            break
         began = len(calls.names)
         if all(process.tick(WAL).after != 0 for process in processes):
             world.go_on()
@@ -286,3 +290,64 @@ def test_a_node_with_both_roles_is_judged_by_both() -> None:
     assert "nobody else is known to have all records of a-0" in str(why_not_without(node, answer))
     assert why_not_without(node, replace(answer, partitions=())) is None
     assert "is not known" in str(why_not_without(node, replace(answer, partitions=(), quorum="nobody leads")))
+
+
+def five() -> VotersWorld:
+    """Five vote."""
+    world = copy.deepcopy(BROUGHT_UP)
+    world.controllers(5)
+    world.live()
+    assert world.is_done()
+    return world
+
+
+def test_five_become_three_the_leader_last_and_no_id_is_used_twice() -> None:
+    world = five()
+    world.leads = 104
+    world.elect()
+    assert world.leads == 104
+    calls, order = Calls(world.check, CHANGES), list[set[int]]()
+    calls.before = lambda _: order.append(set(world.votes()))
+    world.controllers(3)
+    world.live(calls, ticks=1200)
+    assert world.is_done()
+    assert set(world.votes()) == {100, 101, 102}
+    assert {100, 101, 102, 104} in order, "the leader last"
+    assert {103, 104} == world.stopped
+    assert [name for name in calls.names if name in {*VOTES, "stop"}].count("remove_voter") == 2
+    assert sorted(node for node in world.objects.pods[WAL] if node >= 100) == [100, 101, 102]
+    budget = world.objects.made[ObjectKind.BUDGET, Key(WAL.namespace, "wal-kafka-controllers")]
+    assert budget.body["spec"]["minAvailable"] == 2
+    world.controllers(5)
+    world.live(ticks=1200)
+    assert set(world.votes()) == {100, 101, 102, 105, 106}
+
+
+def test_a_raise_before_the_stop_gives_the_vote_back() -> None:
+    world = five()
+    world.controllers(3)
+    world.live(until=lambda: 104 not in world.votes())
+    world.controllers(5)
+    world.live(ticks=800)
+    assert world.is_done()
+    assert set(world.votes()) == {100, 101, 102, 103, 104}
+
+
+def test_nobody_leaves_while_one_that_stays_has_not_caught_up() -> None:
+    world = five()
+    world.falls_behind(101, 1000)
+    world.controllers(3)
+    world.live(ticks=120)
+    assert len(world.votes()) == 5
+    world.behind = {}
+    world.live(ticks=1200)
+    assert world.is_done()
+
+
+def test_to_one_nobody_leaves_and_it_is_told() -> None:
+    """The API server refuses the edit; a WALCluster that was made again is told."""
+    world = copy.deepcopy(BROUGHT_UP)
+    world.controllers(1)
+    world.live(ticks=100)
+    assert set(world.votes()) == {100, 101, 102}
+    assert world.says("NodesNotDeclared")

@@ -15,7 +15,8 @@ from typing import Any
 import pytest
 
 from seawall.api.v1alpha1.disruption import DisruptionKind
-from tests.managed_kafka.test_kafka_voters import BROUGHT_UP, follower
+from tests.managed_kafka.test_kafka_voters import BROUGHT_UP, five, follower
+from tests.managed_kafka.test_managed_kafka_crash import identity
 from tests.support.deaths import die_at_every_call
 from tests.support.golden import compare_counts
 from tests.support.moves import of
@@ -43,14 +44,28 @@ def gets_two_more() -> VotersWorld:
     return world
 
 
+def loses_two_again() -> VotersWorld:
+    world = five()
+    world.controllers(3)
+    return world
+
+
 def end_state(world: VotersWorld) -> Any:
-    return (world.condition(), set(world.votes()), world.living(), world.entry(), world.change())
+    return (
+        world.condition(),
+        set(world.votes()),
+        world.living(),
+        world.entry(),
+        world.change(),
+        {node: record.removed for node, record in identity(world).nodes.items()},
+        sorted(world.objects.pods[WAL]),
+    )
 
 
-@pytest.mark.parametrize("begin", [has_lost_a_disk, gets_two_more])
+@pytest.mark.parametrize("begin", [has_lost_a_disk, gets_two_more, loses_two_again])
 def test_a_death_at_any_call_changes_the_votes_all_the_same(begin: Callable[[], VotersWorld]) -> None:
     def live(world: VotersWorld, guard: Guard | None) -> None:
-        world.live(guard)
+        world.live(guard, ticks=800)
 
     world = begin()
     worlds = die_at_every_call(world, live, end_state, CHANGES)
@@ -121,25 +136,25 @@ def lived(start: VotersWorld, at: int, move: Move) -> VotersWorld:
             move(world)
 
     calls.before = before
-    world.live(calls, ticks=90)
+    world.live(calls, ticks=120)
     world.is_unseen = world.is_unread = False
     entry = world.entry()
     if entry is not None and entry.kind == DisruptionKind.DATANODE_RESTART:
         world.write_entry(None)
     world.kube.apply(WAL, world.spec)
-    world.live()
+    world.live(ticks=1200)
     return world
 
 
 @pytest.mark.timeout(10_000 if LIVES_ALL else 300)
-@pytest.mark.parametrize("begin", [has_lost_a_disk, gets_two_more])
+@pytest.mark.parametrize("begin", [has_lost_a_disk, gets_two_more, loses_two_again])
 def test_no_move_before_any_call_changes_two_votes_or_that_of_a_disk_that_is_there(
     begin: Callable[[], VotersWorld],
 ) -> None:
     start = begin()
     calm = copy.deepcopy(start)
     calls = Calls(calm.check, CHANGES)
-    calm.live(calls)
+    calm.live(calls, ticks=800)
     pairs = [(at, move) for at in range(len(calls.names)) for move in MOVES]
     told, tried = 0, 0
     for at, move in pairs[::EVERY]:

@@ -8,7 +8,7 @@ from collections.abc import Callable
 import pytest
 
 from seawall.controllers.controller import Controller
-from seawall.domain.managed_kafka import tokens, volumes, voter_change, voters
+from seawall.domain.managed_kafka import emptiness, node, tokens, volumes, voter_change, voters
 from tests.managed_kafka import test_kafka_voters as stories
 from tests.support.mutants import Mutant, find_survivors
 from tests.support.source_mutants import rewritten
@@ -37,8 +37,8 @@ MUTANTS: tuple[Mutant, ...] = (
         rewritten(
             voters,
             "wished",
-            "(*_lost(case, quorum), *_followers(case, quorum))",
-            "_followers(case, quorum)",
+            "*_lost(case, quorum), ",
+            "",
             voter_change,
         ),
         of(stories.test_the_vote_of_a_lost_disk_goes_and_an_empty_one_follows_and_votes),
@@ -96,6 +96,18 @@ MUTANTS: tuple[Mutant, ...] = (
     (
         rewritten(voter_change, "_go_on", "if cluster.metadata.is_paused", "if False"),
         of(stories.test_a_paused_one_is_left_alone),
+    ),
+    (  # the leader first
+        rewritten(voters, "_leaving", "voter.id == quorum.leader", "voter.id != quorum.leader"),
+        stories.test_five_become_three_the_leader_last_and_no_id_is_used_twice,
+    ),
+    (  # stopped with its vote
+        rewritten(emptiness, "_vote", "any(each.id == node.id for each in quorum.voters)", "False"),
+        stories.test_five_become_three_the_leader_last_and_no_id_is_used_twice,
+    ),
+    (
+        rewritten(node, "_of_pool", "pool.replicas < FEWEST_LEFT", "False"),
+        of(stories.test_to_one_nobody_leaves_and_it_is_told),
     ),
     (
         rewritten(

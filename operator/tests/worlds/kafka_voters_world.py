@@ -19,8 +19,9 @@ from seawall.controllers.kafka_voters import KafkaVotersController
 from seawall.domain.managed_kafka.identity import IDENTITY, Identity
 from seawall.domain.managed_kafka.names import identity_name
 from seawall.reconciler import Reconciler
+from tests.worlds.kafka_removal_world import CHANGES as BASE
+from tests.worlds.kafka_removal_world import RemovalWorld
 from tests.worlds.managed_world import BROKERS, CONTROLLERS, WAITS, WAL, ManagedWorld, pool
-from tests.worlds.managed_world import CHANGES as BASE
 from tests.worlds.purge_world import Guard
 
 CHANGES = BASE | {"add_voter", "remove_voter"}
@@ -29,7 +30,7 @@ Votes = dict[int, str]
 
 
 @dataclass(repr=False)
-class VotersWorld(ManagedWorld):
+class VotersWorld(RemovalWorld):
     """All that outlives a process.
 
     Attributes:
@@ -38,8 +39,7 @@ class VotersWorld(ManagedWorld):
         committed: how many changes the quorum has acknowledged.
         leads: the controller that leads.
         catches_up: for how many looks a controller that begins lacks records.
-        is_unseen: the world moved since Kafka was asked last, and
-        is_unread: since the WALCluster was read last.
+        is_unread: the world moved since the WALCluster was read last.
         votes_before: as they were at the check before.
     """
 
@@ -48,7 +48,6 @@ class VotersWorld(ManagedWorld):
     committed: int = 0
     leads: int | None = None
     catches_up: int = 2
-    is_unseen: bool = False
     is_unread: bool = False
     votes_before: Votes = field(default_factory=dict)
 
@@ -59,8 +58,8 @@ class VotersWorld(ManagedWorld):
     # --- the operator
 
     def processes(self, calls: Guard | None = None) -> list[Reconciler[Any, Any, Any, Any]]:
-        """Who makes nodes, and who changes votes."""
-        return [self.process(calls), *([self.voter(calls)] if self.changes else [])]
+        """Who makes nodes, who changes votes, and who takes nodes out."""
+        return [self.process(calls), *([self.voter(calls), self.remover(calls)] if self.changes else [])]
 
     def voter(self, calls: Guard | None = None) -> Reconciler[Any, Any, Any, Any]:
         """The controller of votes, of a new operator process."""
@@ -75,7 +74,7 @@ class VotersWorld(ManagedWorld):
 
     def bring_up(self) -> VotersWorld:
         """All nodes are Online, and the first controllers vote."""
-        super().bring_up()
+        ManagedWorld.bring_up(self)
         self.changes = True
         return self
 
@@ -183,6 +182,14 @@ class VotersWorld(ManagedWorld):
             self._check_change(before, now)
         super().check(after)
 
+    def _check_stopped(self, after: str) -> None:
+        """K5 of controllers, too: nobody is stopped that votes."""
+        stopped = {meta.node for meta in self.objects.meta.values() if meta.replicas == 0 and meta.node is not None}
+        voting = (stopped - self.stopped) & set(self.votes())
+        if voting and not self.is_unseen:
+            self.violations.append(f"K5: {voting} are stopped, and vote, {after}")
+        super()._check_stopped(after)
+
     def _check_change(self, before: Votes, now: Votes) -> None:
         changed = {each for each in {*before, *now} if before.get(each) != now.get(each)}
         entry = self.entry()
@@ -195,7 +202,8 @@ class VotersWorld(ManagedWorld):
         away = {each for each in stay if each not in self.living() or each in self.behind}
         if away or len(changed) != 1:
             self.violations.append(f"K3: the votes of {changed} change while {away} are away")
-        for each in set(before) - set(now):
+        leaving = {node.id for node in self.nodes if node.is_leaving}
+        for each in set(before) - set(now) - leaving:
             if self.disk_directory(each) == before[each]:
                 self.violations.append(f"K3: {each} loses its vote, and has its disk")
 
@@ -209,16 +217,6 @@ class VotersWorld(ManagedWorld):
     def change(self) -> VoterChange | None:
         """As the status has it."""
         return None if self.found_status() is None else self.found_status().voter_change
-
-    def entry(self) -> Disruption | None:
-        """What the journal has."""
-        return None if self.found_status() is None else self.found_status().disruption
-
-    def write_entry(self, entry: Disruption | None) -> None:
-        """Another controller writes the journal."""
-        found = self.kube.get(WALCluster, WAL)
-        if found is not None:
-            self.kube.replace_status(found, found.status.model_copy(update={"disruption": entry}))
 
     def disrupt(self, kind: DisruptionKind, pod: str) -> None:
         """Another controller disrupts a pod, if nothing else is disrupted."""
@@ -248,4 +246,5 @@ class VotersWorld(ManagedWorld):
     def is_done(self) -> bool:
         """All that are declared vote with the disks that they have, and nothing else is in the journal."""
         declared = {node.id for node in self.nodes if node.pool.is_controller}
-        return set(self.votes()) == declared == self.living() and self.change() is None and self.entry() is None
+        is_settled = self.change() is None and self.removal() is None and self.entry() is None
+        return set(self.votes()) == declared == self.living() and is_settled

@@ -15,6 +15,7 @@ from seawall.domain.conditions import find_condition
 from seawall.domain.errors import Conflict
 from seawall.domain.managed_kafka.case import Case
 from seawall.domain.managed_kafka.found import Observed
+from seawall.domain.managed_kafka.reasons import Reason
 from seawall.domain.managed_kafka.roll import known_case
 from seawall.domain.managed_kafka.voter_actions import AddVoter, RemoveVoter, VoterAction
 from seawall.domain.managed_kafka.voter_change import VotersDecision, decide
@@ -102,4 +103,4 @@ def _is_asked(obj: WALCluster) -> bool:
     if obj.status.voter_change is not None or own is not None:
         return True
     said = find_condition(obj.status.conditions, ConditionType.KAFKA_NODES_HEALTHY)
-    return said is None or said.status != "True"
+    return said is None or said.status != "True" or said.reason == Reason.REMOVING

@@ -82,7 +82,8 @@ class VoterStep(StrEnum):
     ADD = "Add"
     """It follows the metadata log, and is to vote."""
     REMOVE = "Remove"
-    """The disk is lost, and its vote is to go: before that no other disk of the same controller may vote."""
+    """Its vote is to go: the disk is lost, and before that no other disk of the same controller may vote; or the node
+    is to be taken out."""
 
 
 class VoterChange(StatusModel):

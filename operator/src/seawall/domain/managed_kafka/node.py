@@ -80,10 +80,14 @@ def declared_ids(pool: NodePool, ids: Ids) -> list[int]:
     return list(pool.without(ids.removed | ids.stopped).node_ids)
 
 
+FEWEST_LEFT = 3
+"""Controllers leave only where so many stay: of two both would be needed, and the last one alone knows the topics."""
+
+
 def _of_pool(pool: NodePool, ids: Ids) -> list[int]:
-    """Controllers do not leave in this version."""
+    """Of a pool with both roles nobody leaves in this version."""
     declared = declared_ids(pool, ids)
-    if pool.is_controller:
+    if pool.is_controller and (pool.is_broker or pool.replicas < FEWEST_LEFT):
         return declared
     own = range(pool.first_id, pool.first_id + IDS_OF_A_POOL)
     return sorted({*declared, *(each for each in ids.used - ids.removed if each in own)})

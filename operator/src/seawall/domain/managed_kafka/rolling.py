@@ -56,9 +56,12 @@ def of_voters(case: Case) -> Rolling | None:
         return None
     is_lost = wish is not None and wish.step is VoterStep.REMOVE
     which = missing[0] if wish is None else wish.node
+    is_leaving = any(node.id == which and node.is_leaving for node in case.nodes)
     what = "still has the vote of a disk that is lost" if is_lost else "does not vote yet"
     change = case.cluster.status.voter_change
     waits = "" if change is None or change.node != which or not change.message else f": {change.message}"
+    if is_leaving:  # all that stay vote
+        return Rolling(Reason.REMOVING, f"controller {which}, which is to be taken out, still votes{waits}")
     return Rolling(Reason.CHANGING_VOTERS, f"controller {which} {what}{waits}")
 
 

@@ -2,8 +2,8 @@
 
     change     in the status          what is done in the world          what ends it
     ---------  ---------------------  ---------------------------------  ---------------------------------------------
-    (none)     —                      —                                  a disk with a vote is lost: Remove; or a
-                                                                         controller follows and has none: Add
+    (none)     —                      —                                  a disk with a vote is lost, or is of one that
+                                                                         leaves: Remove; one follows: Add
     Remove     the disk; the journal  Kafka takes its vote               the quorum does not have it any more: (none)
                has it before the act
     Add        the same               Kafka lets it vote                 the quorum has it: (none)

@@ -51,15 +51,15 @@ def quorum_of(case: Case) -> Quorum | str:
 
 
 def wished(case: Case) -> VoterWish | None:
-    """The next change: votes of lost disks go first, then who follows gets one. None: there is none, or nobody knows.
+    """The next change: votes of lost disks go first, then who follows gets one, then who leaves has none any more.
 
-    One whose vote cannot be spared, because nobody else has one, is not wished away: its volume is lost, and that is
-    told.
+    None: there is none, or nobody knows. One that nobody else could decide about, because nobody else has a vote, is
+    no wish: its volume is lost, and that is told.
     """
     quorum = quorum_of(case)
     if isinstance(quorum, str):
         return None
-    return next(iter((*_lost(case, quorum), *_followers(case, quorum))), None)
+    return next(iter((*_lost(case, quorum), *_followers(case, quorum), *_leaving(case, quorum))), None)
 
 
 def _lost(case: Case, quorum: Quorum) -> Iterator[VoterWish]:
@@ -96,6 +96,17 @@ def _followers(case: Case, quorum: Quorum) -> Iterator[VoterWish]:
             yield VoterWish(each.id, each.directory_id, VoterStep.ADD)
 
 
+def _leaving(case: Case, quorum: Quorum) -> Iterator[VoterWish]:
+    """When all that stay vote: the highest ids first, and the leader last, so that the quorum fails over once."""
+    controllers = _controllers(case)
+    if without_vote(case):
+        return
+    for each in sorted(quorum.voters, key=lambda voter: (voter.id == quorum.leader, -voter.id)):
+        node = controllers.get(each.id)
+        if node is not None and node.is_leaving and each.directory_id is not None:
+            yield VoterWish(each.id, each.directory_id, VoterStep.REMOVE)
+
+
 def why_not(wish: VoterWish, observed: VotersObserved) -> str | None:
     """What is against a change now, in one sentence; None: nothing."""
     case = observed.case
@@ -111,8 +122,12 @@ def _against_removal(wish: VoterWish, observed: VotersObserved, quorum: Quorum) 
     others = [each for each in quorum.voters if each.id != wish.node]
     if 2 * len(others) <= len(quorum.voters):
         yield f"{len(others)} of {len(quorum.voters)} voters are no majority without it"
-    if observed.wished_for.get(wish, timedelta()) < LOST_FOR:
+    if not _is_to_leave(wish, observed.case) and observed.wished_for.get(wish, timedelta()) < LOST_FOR:
         yield "that its disk is lost is looked at once more"
+
+
+def _is_to_leave(wish: VoterWish, case: Case | str) -> bool:
+    return not isinstance(case, str) and any(node.id == wish.node and node.is_leaving for node in case.nodes)
 
 
 def _against_addition(wish: VoterWish, quorum: Quorum) -> Iterator[str]:
