@@ -1,4 +1,4 @@
-"""Votes of a managed Kafka on real parts: a controller's disk is lost, and three controllers become five.
+"""Votes of a managed Kafka on real parts: a controller's disk is lost, and three become five and three again.
 
 API server, entrypoint and Kafka's processes are real; only the kubelet, the StatefulSet controller and the disruption
 controller are the test's. A producer writes all the time.
@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 import pytest
 
 from seawall.api.meta import Key
+from seawall.controllers.kafka_removal import KafkaRemovalController
 from seawall.controllers.kafka_voters import KafkaVotersController
 from seawall.domain.errors import OutsideUnavailable
 from seawall.domain.kafka import KafkaConnection
@@ -66,12 +67,14 @@ def votes(bed: Bed) -> dict[int, str]:
 
 
 @pytest.mark.timeout(1800)
-def test_a_lost_disk_of_a_controller_is_replaced_and_three_become_five(bed: Bed) -> None:
+def test_a_lost_disk_of_a_controller_is_replaced_and_three_become_five_and_three_again(bed: Bed) -> None:
     bed.declare(spec(brokers=2, controllers=3))
     bed.wait(lambda: bed.says("AllOnline") and bed.tokens() == {}, "all nodes are Online", WITHIN)
     nodes = bed.controller
+    clusters = VotingClusters(bed.kubelet)
     bed.beside = (
-        KafkaVotersController(nodes.kube, nodes.objects, VotingClusters(bed.kubelet), nodes.clock, nodes.stopwatch),
+        KafkaVotersController(nodes.kube, nodes.objects, clusters, nodes.clock, nodes.stopwatch),
+        KafkaRemovalController(nodes.kube, nodes.objects, clusters, nodes.clock, nodes.stopwatch),
     )
     bed.make_topic(TOPIC, (0, 1), 1)
     before, pods = votes(bed), {node: pod.uid for node, pod in bed.kubelet.pods.items()}
@@ -80,6 +83,7 @@ def test_a_lost_disk_of_a_controller_is_replaced_and_three_become_five(bed: Bed)
     with Writer(servers) as writer:
         a_disk_is_lost(bed, before)
         two_more_are_declared(bed)
+        they_leave_again(bed)
     print(  # noqa: T201 - the numbers are the evidence
         f"{len(writer.acknowledged)} acknowledged, longest gap {writer.longest:.1f} s, {len(writer.failed)} failed"
     )
@@ -104,9 +108,30 @@ def a_disk_is_lost(bed: Bed, before: dict[int, str]) -> None:
     bed.wait(lambda: bed.tokens() == {} and bed.cluster().status.voter_change is None, "nothing is left of it", WITHIN)
 
 
+def edit(bed: Bed, controllers: int) -> None:
+    """Somebody edits `replicas`."""
+    edited = {"spec": spec(brokers=2, controllers=controllers)}
+    bed.client.merge(f"{WAL_CLUSTERS.format(bed.namespace)}/{NAME}", edited)
+
+
 def two_more_are_declared(bed: Bed) -> None:
     """One after the other."""
-    bed.client.merge(f"{WAL_CLUSTERS.format(bed.namespace)}/{NAME}", {"spec": spec(brokers=2, controllers=5)})
+    edit(bed, 5)
     bed.wait(lambda: set(votes(bed)) == {100, 101, 102, 103, 104}, "five vote", WITHIN)
     bed.wait(lambda: bed.says("RollingNodes") and bed.tokens() == {}, "the list of controllers is to be rolled", WITHIN)
     assert bed.cluster().status.disruption is None or bed.cluster().status.voter_change is not None
+
+
+def they_leave_again(bed: Bed) -> None:
+    """Their votes are taken, then they are stopped, and their ids are not used again."""
+    edit(bed, 3)
+
+    def are_out() -> bool:
+        managed = bed.cluster().status.managed_kafka
+        return managed is not None and managed.removal is None and set(managed.removed) == {103, 104}
+
+    bed.wait(lambda: set(votes(bed)) == {100, 101, 102}, "three vote", WITHIN)
+    bed.wait(are_out, "both are out", WITHIN)
+    bed.wait(lambda: bed.says("AllOnline"), "all that stay are Online", WITHIN)
+    assert {103, 104}.isdisjoint(bed.kubelet.pods)
+    assert bed.cluster().status.disruption is None

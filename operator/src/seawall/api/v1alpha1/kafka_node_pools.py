@@ -140,8 +140,8 @@ class NodePool(APIModel):
     """Node id of the first one; the others follow. A multiple of 100, of no other pool. Immutable."""
     replicas: Annotated[int, Field(strict=True, ge=1, le=32)]
     """How many there are. New ones get the ids that follow, each is used once; those with the highest ids are taken out
-    when nothing is on them any more. Controllers are 1, 3 or 5, and three do not become one; all nodes are restarted one
-    by one when their number is another. Immutable for a pool with both roles."""
+    when nothing is on them any more. Controllers are 1, 3 or 5, and three do not become one; all nodes are restarted
+    one by one when their number is another. Immutable for a pool with both roles."""
     storage: NodeStorage
     """The volume of each."""
     resources: NodeResources = NodeResources()
