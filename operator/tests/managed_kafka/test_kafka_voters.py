@@ -15,7 +15,7 @@ from seawall.domain.kafka import NoKafka, Unreachable
 from seawall.domain.managed_kafka.found import KafkaAnswer
 from seawall.domain.managed_kafka.identity import NodeRecord
 from seawall.domain.managed_kafka.names import FORMAT_VOLUME_ANNOTATION
-from seawall.domain.managed_kafka.node import nodes_of
+from seawall.domain.managed_kafka.node import Ids, nodes_of
 from seawall.domain.managed_kafka.objects import ObjectKind
 from seawall.domain.managed_kafka.tokens import heard_of
 from seawall.domain.managed_kafka.volumes import why_not_without
@@ -351,3 +351,11 @@ def test_to_one_nobody_leaves_and_it_is_told() -> None:
     world.live(ticks=100)
     assert set(world.votes()) == {100, 101, 102}
     assert world.says("NodesNotDeclared")
+
+
+def test_files_of_nodes_name_no_controller_that_is_out() -> None:
+    """Whoever tells that it is out: the status, or the identity alone."""
+    pools = [pool("controllers", "controller", 100, 3), pool("brokers", "broker", 0, 1)]
+    kafka = ManagedKafka.model_validate({"version": "4.3.1", "nodePools": pools, "security": {"insecure": True}})
+    found = nodes_of(WAL, kafka, Ids(used=frozenset({100, 101, 102, 103}), removed=frozenset({101})))
+    assert [tuple(node.kafka.controller_ids) for node in found] == [(100, 102, 103)] * 4

@@ -65,9 +65,9 @@ from seawall.ports import (
 )
 from seawall.reconciler import Controller
 
-QUEUES = len(RESOURCES) + 10
+QUEUES = len(RESOURCES) + 11
 """One of each kind, and those of the ledgers, the schedules, the replicas, the brokers, the restarts, and of the nodes
-of managed Kafkas, their restarts, their votes, their readiness and their users."""
+of managed Kafkas, their removal, their votes, their restarts, their readiness and their users."""
 
 
 class WALMeter(

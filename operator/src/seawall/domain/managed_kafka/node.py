@@ -67,7 +67,9 @@ def nodes_of(cluster: Key, kafka: ManagedKafka, ids: Ids = Ids()) -> tuple[Node,
     found = [(number, pool) for pool in kafka.node_pools for number in _of_pool(pool, ids)]
     declared = {number for pool in kafka.node_pools for number in declared_ids(pool, ids)}
     counts = Counter(pool.name for _, pool in found)
-    pools = tuple(pool.model_copy(update={"replicas": counts[pool.name]}) for pool in kafka.node_pools)
+    pools = tuple(
+        pool.without(ids.removed).model_copy(update={"replicas": counts[pool.name]}) for pool in kafka.node_pools
+    )
     as_it_is = kafka.model_copy(update={"node_pools": pools})
     return tuple(
         Node(cluster, as_it_is, number, pool, is_leaving=number not in declared)
