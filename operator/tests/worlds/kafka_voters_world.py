@@ -218,6 +218,11 @@ class VotersWorld(RemovalWorld):
         """As the status has it."""
         return None if self.found_status() is None else self.found_status().voter_change
 
+    def removed(self) -> set[int]:
+        """Nodes that are out for good."""
+        managed = None if self.found_status() is None else self.found_status().managed_kafka
+        return set() if managed is None else set(managed.removed)
+
     def disrupt(self, kind: DisruptionKind, pod: str) -> None:
         """Another controller disrupts a pod, if nothing else is disrupted."""
         if self.entry() is None:
