@@ -51,6 +51,7 @@ e2e-soak: .venv/.stamp cluster images spark ## Faults in a loop, SOAK_SECONDS=60
 	CRASH_POINTS=all $(PYTEST) operator/tests/integration/test_purge_crash_points.py -s
 	ADVERSARY=all $(PYTEST) -n 4 operator/tests/adversary/test_adversary_at_every_call.py -rA
 	$(PYTEST) -m soak operator/tests/integration/test_holds_under_faults.py operator/tests/integration/test_holds_of_rows_under_faults.py -s
+	$(PYTEST) -m soak operator/tests/integration/test_managed_kafka_roll.py operator/tests/integration/test_purge_sql.py -s
 	$(PYTEST) -m soak spark-apps/wal-subscription -s
 	$(PYTEST) -m soak operator/tests/simulation/test_many_days.py -s
 	$(PYTEST) -m soak operator/tests/walk operator/tests/integration/test_spec_walk.py -s
@@ -127,12 +128,13 @@ spark-images: ## Build the images of `make spark`; the first test that needs the
 	@spark-apps/image.sh wal-backup --build
 	@spark-apps/image.sh wal-subscription --build
 
-tools: ## Build or find the binaries of the cluster and of the Spark Operator, a browser, and the jars of Kafka, of MirrorMaker 2 and of Spark's connector
+tools: ## Build or find the binaries of the cluster, of the Spark Operator and of greptimedb-operator, a browser, and the jars of Kafka, of MirrorMaker 2 and of Spark's connector
 	@$(PLATFORM)/binaries.sh >/dev/null
 	@$(PLATFORM)/kafka/jars.sh >/dev/null
 	@$(PLATFORM)/spark/jars.sh >/dev/null
 	@$(PLATFORM)/mirror-maker/jars.sh >/dev/null
 	@$(PLATFORM)/spark/operator.sh >/dev/null
+	@$(PLATFORM)/greptimedb/operator.sh >/dev/null
 	@$(PLATFORM)/store.sh >/dev/null
 	@$(PLATFORM)/promtool.sh >/dev/null
 	@$(PLATFORM)/browser.sh >/dev/null

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Callable
 from typing import TypeVar
@@ -17,9 +18,26 @@ RARELY = 0.5
 LONG = 2.0
 """Seconds; a wait that took longer says so, so that a test's output tells where its time went."""
 
+CROWDED = 3.0
+"""Runnable processes for each processor, from which on all takes longer."""
+MOST_PATIENCE = 4.0
+
 
 class WaitedInVain(AssertionError):  # noqa: N818 - named for what happened
     """Something did not become so within its time."""
+
+
+def patience(load: float | None = None) -> float:
+    """By how much longer something may take before it counts as hanging: what is waited for shares the processors.
+
+    A bound tells what hangs, not how fast a machine is. A run on a slower one failed by bounds alone, with nothing
+    wrong; how fast things are is the matter of benchmarks.
+
+    Args:
+        load: runnable processes, as the last minute had them; None: those of this machine now.
+    """
+    runnable = os.getloadavg()[0] if load is None else load
+    return min(max(1.0, runnable / (os.cpu_count() or 1) / CROWDED), MOST_PATIENCE)
 
 
 def wait_until(
@@ -47,6 +65,6 @@ def wait_until(
             if now > first + LONG:
                 print(f"waited {now - first:5.1f} s: {what}", flush=True)
             return found
-        if now > first + within:
-            raise WaitedInVain(f"not within {within:g} s: {what}\n{explain()}".rstrip())
+        if now > first + within * patience():
+            raise WaitedInVain(f"not within {now - first:.0f} s: {what}\n{explain()}".rstrip())
         time.sleep(max(every, min(2 * (now - began), LONGEST_PAUSE), min((now - first) / 20, RARELY)))

@@ -31,6 +31,7 @@ from seawall.observe.connections import kafka_of
 from seawall.ports import KafkaAdmin, KafkaLogs, KafkaUsers, PartitionReassigner
 from seawall.reconciler import Controller, Reconciler
 from seawall_e2e.loopback import ApiServer
+from seawall_e2e.waiting import patience
 from tests.support.kube import WAL_CLUSTERS, KubeClient, Object
 from tests.support.kubelet import Kubelet, empty
 from tests.support.records import produce
@@ -118,9 +119,11 @@ class Bed:
     def wait(self, holds: Callable[[], object], what: str, within: float = WITHIN) -> None:
         """Lets operator and kubelet go on until something holds."""
         reconcilers = [Reconciler(each, may_write=lambda: True) for each in (self.controller, *self.beside)]
-        deadline = time.monotonic() + within
+        began = time.monotonic()
         while not holds():
-            assert time.monotonic() < deadline, f"{what}: not within {within} s; {self.condition()}; {self.logs()}"
+            assert time.monotonic() < began + within * patience(), (
+                f"{what}: not within {within} s; {self.condition()}; {self.logs()}"
+            )
             if self.is_operated:
                 for reconciler in reconcilers:
                     reconciler.tick(self.key)

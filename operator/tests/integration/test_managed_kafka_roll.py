@@ -1,6 +1,7 @@
 """A config roll of a managed Kafka on real parts: the API server, the entrypoint, Kafka's processes, a producer.
 
-Only the kubelet, the StatefulSet controller and the disruption controller are the test's.
+Only the kubelet, the StatefulSet controller and the disruption controller are the test's. In every run it is done on
+pods (e2e/test_a_managed_kafka.py); this is the form without a cluster.
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ from tests.integration.test_managed_kafka_nodes import NAME, Bed
 from tests.integration.test_managed_kafka_nodes import bed as bed  # noqa: PLC0414 - a fixture
 from tests.support.kube import WAL_CLUSTERS, Object
 
-pytestmark = pytest.mark.integration
+pytestmark = [pytest.mark.integration, pytest.mark.soak]
 
 NODES = (0, 1, 2)
 TOPIC = "orders"

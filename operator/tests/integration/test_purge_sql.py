@@ -20,7 +20,13 @@ OTHER_WRITES = 300
 """More than the database makes between its restore and the next look: what the server writes is counted."""
 
 
-@pytest.fixture(params=[PostgresProcess, MysqlProcess], ids=["postgresql", "mysql"])
+@pytest.fixture(
+    params=[
+        pytest.param(PostgresProcess, id="postgresql"),
+        # The contract tests of the metadata store ask a real MySQL in every run.
+        pytest.param(MysqlProcess, id="mysql", marks=pytest.mark.soak),
+    ]
+)
 def own(request: pytest.FixtureRequest) -> Iterator[PostgresProcess | MysqlProcess]:
     """A server that is restored."""
     with request.param() as process:

@@ -23,7 +23,7 @@ from seawall.domain.managed_kafka.case import Case
 from seawall.domain.managed_kafka.found import Observed
 from seawall.domain.managed_kafka.objects import ObjectKind, node_objects
 from seawall.domain.managed_kafka.roll import RollDecision, RollObserved, decide, is_under_way, known_case
-from seawall.domain.managed_kafka.roll_facts import Beside, roll_facts, with_steady
+from seawall.domain.managed_kafka.roll_facts import roll_facts, with_steady
 from seawall.domain.rollout.actions import Evict, EvictionForbidden
 from seawall.domain.step import Event
 from seawall.observe.certificates import read_certificates
@@ -71,7 +71,7 @@ class KafkaRollController(Controller[WALCluster, RollObserved, WALClusterStatus,
         case = known_case(obj, found)
         if isinstance(case, str):
             return self._without(key, case)
-        facts = roll_facts(case, Beside())
+        facts = roll_facts(case)
         if not is_under_way(obj, facts):
             return self._without(key, facts)
         asker = KafkaNodesAsker(self.kube, self.kafka_clusters)
@@ -80,7 +80,7 @@ class KafkaRollController(Controller[WALCluster, RollObserved, WALClusterStatus,
         asked = known_case(obj, replace(found, kafka=answer, certificates=certificates))
         if isinstance(asked, str):
             return self._without(key, asked)
-        return RollObserved(self._with_memory(key, roll_facts(asked, Beside(self._is_cut(obj)))))
+        return RollObserved(self._with_memory(key, roll_facts(asked, is_cut=self._is_cut(obj))))
 
     def decide(self, obj: WALCluster, observed: RollObserved) -> RollDecision:
         """Decides (pure)."""

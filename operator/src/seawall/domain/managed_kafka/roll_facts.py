@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime
 
 from seawall.api.meta import ConditionType, InvalidSpec, Key
@@ -27,17 +27,6 @@ from seawall.domain.rollout.workload import (
     Pod,
 )
 from seawall.domain.times import MANAGED_KAFKA_CAUGHT_UP_MS
-
-
-@dataclass(frozen=True, slots=True)
-class Beside:
-    """What else was looked at.
-
-    Attributes:
-        is_cut: whether records are being deleted; None: not known.
-    """
-
-    is_cut: bool | None = False
 
 
 def cause_of(case: Case, node: Node) -> KafkaCause | None:
@@ -67,8 +56,13 @@ def _is_approved(case: Case, plan: str) -> bool:
     return case.cluster.metadata.annotations.get(APPROVE_ROLLOUT_ANNOTATION, "").strip() == plan
 
 
-def roll_facts(case: Case, beside: Beside) -> KafkaFacts:
-    """The facts of one look; since when each node has been steady is not among them yet."""
+def roll_facts(case: Case, *, is_cut: bool | None = False) -> KafkaFacts:
+    """The facts of one look; since when each node has been steady is not among them yet.
+
+    Args:
+        case: what was looked at.
+        is_cut: whether records are being deleted; None: not known.
+    """
     cluster, answer, time = case.cluster, case.observed.kafka, case.observed.time
     annotations, plan = cluster.metadata.annotations, plan_hash(case)
     said = annotations.get(OVERRIDE_ANNOTATION)
@@ -79,7 +73,7 @@ def roll_facts(case: Case, beside: Beside) -> KafkaFacts:
         missing=tuple(node.name for node in case.nodes if case.pod(node) is None),
         kafka_problem=answer if isinstance(answer, str) else None,
         is_moving=None,
-        is_cut=beside.is_cut,
+        is_cut=is_cut,
         is_datanode_away=_is_datanode_away(cluster),
         dwell=case.nodes[0].kafka.rollout.dwell,
         start_budget=case.nodes[0].kafka.rollout.start_budget,
