@@ -344,6 +344,17 @@ def test_nobody_leaves_while_one_that_stays_has_not_caught_up() -> None:
     assert world.is_done()
 
 
+def test_one_that_is_down_leaves_first() -> None:
+    world = five()
+    world.holds(103)
+    calls, order = Calls(world.check, CHANGES), list[set[int]]()
+    calls.before = lambda _: order.append(set(world.votes()))
+    world.controllers(3)
+    world.live(calls, ticks=1200)
+    assert world.is_done()
+    assert {100, 101, 102, 104} in order
+
+
 def test_to_one_nobody_leaves_and_it_is_told() -> None:
     """The API server refuses the edit; a WALCluster that was made again is told."""
     world = copy.deepcopy(BROUGHT_UP)

@@ -97,11 +97,13 @@ def _followers(case: Case, quorum: Quorum) -> Iterator[VoterWish]:
 
 
 def _leaving(case: Case, quorum: Quorum) -> Iterator[VoterWish]:
-    """When all that stay vote: the highest ids first, and the leader last, so that the quorum fails over once."""
+    """When all that stay vote: who is down first, then the highest id, and the leader last: one failover."""
     controllers = _controllers(case)
     if without_vote(case):
         return
-    for each in sorted(quorum.voters, key=lambda voter: (voter.id == quorum.leader, -voter.id)):
+    for each in sorted(
+        quorum.voters, key=lambda voter: (has_caught_up(voter, quorum), voter.id == quorum.leader, -voter.id)
+    ):
         node = controllers.get(each.id)
         if node is not None and node.is_leaving and each.directory_id is not None:
             yield VoterWish(each.id, each.directory_id, VoterStep.REMOVE)
