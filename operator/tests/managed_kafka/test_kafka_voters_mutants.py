@@ -101,6 +101,10 @@ MUTANTS: tuple[Mutant, ...] = (
         rewritten(voters, "_leaving", "voter.id == quorum.leader", "voter.id != quorum.leader"),
         stories.test_five_become_three_the_leader_last_and_no_id_is_used_twice,
     ),
+    (
+        rewritten(voters, "_leaving", "has_caught_up(voter, quorum), ", ""),
+        stories.test_one_that_is_down_leaves_first,
+    ),
     (  # stopped with its vote
         rewritten(emptiness, "_vote", "any(each.id == node.id for each in quorum.voters)", "False"),
         stories.test_five_become_three_the_leader_last_and_no_id_is_used_twice,
