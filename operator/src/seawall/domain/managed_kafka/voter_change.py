@@ -68,11 +68,11 @@ def _go_on(case: Case, observed: VotersObserved, change: VoterChange, wish: Vote
         if of_kind(entry, DisruptionKind.KAFKA_VOTER_CHANGE) is not None:  # others may be disrupted meanwhile
             return _record(cluster, change, None, why)
         return _waiting(cluster, change, why)
-    if entry is None:
-        return _record(cluster, change, _begins(case, node, wish), "its turn has come")
-    if not _is_of(entry, node, wish):
+    if entry is not None and not _is_of(entry, node, wish):
         what = f"status.disruption has {entry.kind} of {entry.name}"
         return _waiting(cluster, change, f"{what}, and two disruptions cannot stand")
+    if entry is None:
+        return _record(cluster, change, _begins(case, node, wish), "its turn has come")
     return _decision(cluster, change, "Kafka is asked for it", _action(node, wish))
 
 
