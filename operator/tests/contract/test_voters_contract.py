@@ -43,7 +43,9 @@ class FakeVoting:
         self.kafka.moves.controllers = VOTERS
         self.disks = {each: f"AAAAAAAAAAAAAAAAAAAA{each}" for each in VOTERS}
         self.kafka.moves.directories = dict(self.disks)
-        self.reassigner = FakeKafkaClusters({SERVER: self.kafka}).reassigner(KEY, KafkaConnection((SERVER,)))
+        self.reassigner: PartitionReassigner = FakeKafkaClusters({SERVER: self.kafka}).reassigner(
+            KEY, KafkaConnection((SERVER,))
+        )
 
     def address_of(self, controller: int) -> tuple[str, int]:
         return f"wal-{controller}", 9090
@@ -60,7 +62,7 @@ class RealVoting:
         bed.wait(lambda: bed.says("AllOnline") and bed.tokens() == {}, "all nodes are Online", 300.0)
         connection = kafka_of(bed.kube, bed.cluster())
         assert isinstance(connection, KafkaConnection)
-        self.reassigner = bed.controller.kafka_clusters.reassigner(bed.key, connection)
+        self.reassigner: PartitionReassigner = bed.controller.kafka_clusters.reassigner(bed.key, connection)
 
     def address_of(self, controller: int) -> tuple[str, int]:
         host, _, port = self.bed.kubelet.local(f"{NAME}-{controller}.{self.bed.namespace}.svc:9090").partition(":")

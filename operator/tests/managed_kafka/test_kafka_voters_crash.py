@@ -181,8 +181,9 @@ def test_no_move_before_any_call_changes_two_votes_or_that_of_a_disk_that_is_the
 def test_two_operators_at_once_replace_one_disk_once() -> None:
     world = has_lost_a_disk()
     processes = [*world.processes(), *world.processes()]
-    for number in range(1600):
-        if processes[number % 4].tick(WAL).after != 0 and number % 4 == 3:
+    for number in range(1200):
+        turn = number % len(processes)
+        if processes[turn].tick(WAL).after != 0 and turn == len(processes) - 1:
             world.go_on()
             world.time.time += timedelta(seconds=WAITS)
         if world.is_done() and number > 200:
