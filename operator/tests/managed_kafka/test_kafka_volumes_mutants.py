@@ -11,6 +11,7 @@ from seawall.controllers import kafka_volumes as controller
 from seawall.controllers.controller import Controller
 from seawall.controllers.kafka_volumes import KafkaVolumesController
 from seawall.domain.kafka_volumes import decide
+from seawall.domain.managed_kafka import objects
 from tests.managed_kafka import test_kafka_volumes as stories
 from tests.support.mutants import Mutant, find_survivors
 from tests.support.source_mutants import rewritten
@@ -76,6 +77,10 @@ MUTANTS: tuple[Mutant, ...] = (
     (
         rewritten(KafkaVolumesController, "observe", "if found.identity is None:", "if False:"),
         of(stories.test_where_it_is_not_clear_which_kafka_it_is_no_volume_is_touched),
+    ),
+    (
+        rewritten(objects, "spec_hash", 'exclude={"storage", "replicas"}', 'exclude={"replicas"}', stories),
+        of(stories.test_what_a_node_is_made_of_has_no_size_of_its_volume),
     ),
     (growth_waits_for_kafka, of(stories.test_a_broker_that_is_down_because_it_is_full_is_mended_by_a_larger_volume)),
     (nobody_asks_again, of(stories.test_what_is_not_declared_any_more_is_not_done)),
