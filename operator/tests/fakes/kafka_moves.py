@@ -54,6 +54,8 @@ class FakeMoves:
         controllers_down: voters that are down, and no brokers.
         unheard: voters that the leader has not heard of yet.
         directories: of controllers, by id.
+        observers: controllers that follow and do not vote: the directory of each, by id.
+        silent: by directory for how many milliseconds the leader has not heard of a controller.
     """
 
     ongoing: dict[PartitionId, FakeMove] = field(default_factory=dict)
@@ -67,6 +69,8 @@ class FakeMoves:
     controllers_down: set[int] = field(default_factory=set)
     unheard: set[int] = field(default_factory=set)
     directories: dict[int, str] = field(default_factory=dict)
+    observers: dict[int, str] = field(default_factory=dict)
+    silent: dict[str, int] = field(default_factory=dict)
     features: dict[str, int] = field(
         default_factory=lambda: {"metadata.version": 29, "eligible.leader.replicas.version": 1}
     )

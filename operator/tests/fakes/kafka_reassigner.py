@@ -15,6 +15,7 @@ from seawall.domain.partitions import (
     NO_RATES,
     Broker,
     BrokerState,
+    NewVoter,
     Partition,
     PartitionId,
     Quorum,
@@ -27,6 +28,7 @@ from seawall.domain.partitions import (
     Throttles,
 )
 from seawall.domain.throttles import FOLLOWER_RATE, LEADER_RATE
+from tests.fakes import kafka_voters
 from tests.fakes.kafka_moves import begin, cancel
 
 if TYPE_CHECKING:  # they import this module
@@ -179,19 +181,35 @@ class FakeReassigner:
     def quorum(self) -> Quorum:
         """All brokers are voters, unless there are controllers; the first that is up leads."""
         self._ask("quorum")
+        return self._quorum()
+
+    def _quorum(self) -> Quorum:
         moves = self.kafka.moves
         voters = moves.controllers or self.kafka.brokers
         down = moves.controllers_down if moves.controllers else self.kafka.offline
         up = [voter for voter in voters if voter not in down and voter not in moves.unheard]
         if len(up) * 2 <= len(voters):
             raise OutsideUnavailable("Kafka's controllers did not answer: they have no majority.")
-        return Quorum(up[0], tuple(self._voter(voter) for voter in voters), ())
+        observers = tuple(self._follower(*each) for each in sorted(moves.observers.items()))
+        return Quorum(up[0], tuple(self._follower(each, moves.directories.get(each)) for each in voters), observers)
 
-    def _voter(self, voter: int) -> QuorumReplica:
+    def add_voter(self, voter: NewVoter) -> None:
+        """Whoever has all of the log votes, whether or not the answer gets lost."""
+        self._ask("add_voter")
+        kafka_voters.add(self.kafka.moves, self._quorum(), voter)
+        self._answer()
+
+    def remove_voter(self, voter: int, directory_id: str) -> None:
+        """The entry of that disk goes, whether or not the answer gets lost."""
+        self._ask("remove_voter")
+        kafka_voters.remove(self.kafka.moves, self._quorum(), voter, directory_id)
+        self._answer()
+
+    def _follower(self, controller: int, directory: str | None) -> QuorumReplica:
         moves = self.kafka.moves
-        lag = moves.voter_lags.get(voter, 0)
-        behind = None if voter in moves.unheard else 500 * lag
-        return QuorumReplica(voter, lag, behind, moves.directories.get(voter))
+        lag = moves.voter_lags.get(controller, 0)
+        behind = None if controller in moves.unheard else moves.silent.get(directory or "", 500 * lag)
+        return QuorumReplica(controller, lag, behind, directory)
 
     def _find(self, name: str) -> FakeTopic | TopicFailure:
         if impossible := refused_names([name]):

@@ -46,8 +46,8 @@ def edit(kube: KubeClient, path: str, change: Edit) -> None:
     ("change", "sentence"),
     [
         (lambda kafka: pool(kafka, 1).update(replicas=0), "replicas"),
-        (lambda kafka: pool(kafka, 0).update(replicas=1), "does not change the voters"),
-        (lambda kafka: pool(kafka, 0).update(replicas=5), "does not change the voters"),
+        (lambda kafka: pool(kafka, 0).update(replicas=1), "three or five controllers do not become one"),
+        (lambda kafka: pool(kafka, 0).update(replicas=4), "controllers are 1, 3 or 5"),
         (
             lambda kafka: kafka["managed"]["nodePools"].append({**MORE, "roles": ["controller"]}),
             "exactly one has the role controller",
@@ -112,3 +112,25 @@ def test_brokers_may_become_more_and_fewer_and_pools_of_brokers_may_be_added(kub
     edit(kube, path, lambda kafka: pool(kafka, 1).update(replicas=3))
     with pytest.raises(Refusal, match="may only become more"):
         edit(kube, path, lambda kafka: kafka["managed"]["nodePools"].pop())
+
+
+def test_controllers_may_become_more_and_three_again_and_not_one(kube: KubeClient) -> None:
+    namespace = f"crds-{uuid.uuid4().hex[:12]}"
+    kube.make_namespace(namespace)
+    collection = OBJECTS.format(namespace, "walclusters")
+    kube.create(collection, yaml.safe_load((EXAMPLES / "valid/managed-kafka.yaml").read_text()))
+    edit(kube, f"{collection}/managed", lambda kafka: pool(kafka, 0).update(replicas=5))
+    with pytest.raises(Refusal, match="three or five controllers do not become one"):
+        edit(kube, f"{collection}/managed", lambda kafka: pool(kafka, 0).update(replicas=1))
+    edit(kube, f"{collection}/managed", lambda kafka: pool(kafka, 0).update(replicas=3))
+
+
+def test_a_pool_with_both_roles_keeps_its_size(kube: KubeClient) -> None:
+    namespace = f"crds-{uuid.uuid4().hex[:12]}"
+    kube.make_namespace(namespace)
+    collection = OBJECTS.format(namespace, "walclusters")
+    both = yaml.safe_load((EXAMPLES / "valid/managed-kafka.yaml").read_text())
+    both["spec"]["kafka"]["managed"]["nodePools"] = [{**MORE, "roles": ["controller", "broker"], "replicas": 3}]
+    kube.create(collection, both)
+    with pytest.raises(Refusal, match="a pool with both roles is immutable"):
+        edit(kube, f"{collection}/managed", lambda kafka: pool(kafka, 0).update(replicas=5))

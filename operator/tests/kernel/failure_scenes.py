@@ -41,6 +41,7 @@ from tests.worlds import (
     kafka_removal_world,
     kafka_roll_world,
     kafka_volumes_world,
+    kafka_voters_world,
     managed_world,
     purge_world,
     reassignment_world,
@@ -430,6 +431,42 @@ def clears_a_node_of_kafka_away(refusal: Refusal) -> Stage:
     return stops_a_node_of_kafka(refusal)
 
 
+def takes_the_vote_of_a_lost_disk(refusal: Refusal) -> Stage:
+    """Its own status has the failure; the condition has it when who makes nodes has looked."""
+    world = kafka_voters_world.VotersWorld().bring_up()
+    world.lose_disk(101)
+    return changes_votes(world, refusal)
+
+
+def lets_a_controller_vote(refusal: Refusal) -> Stage:
+    world = kafka_voters_world.VotersWorld().bring_up()
+    world.changes = False
+    world.controllers(5)
+    world.live(until=lambda: world.says("ChangingVoters") and not world.tokens())
+    return changes_votes(world, refusal)
+
+
+def changes_votes(world: kafka_voters_world.VotersWorld, refusal: Refusal) -> Stage:
+    world.kube.events.clear()
+    nodes = world.process()
+
+    def looks_at_nodes() -> None:
+        for _ in range(6):
+            if nodes.tick(managed_world.WAL).after != 0:
+                break
+
+    def reported() -> Condition | None:
+        looks_at_nodes()
+        return told_by(world.kube, WALCluster, managed_world.WAL, ConditionType.KAFKA_NODES_HEALTHY)
+
+    def passes(seconds: float) -> None:
+        world.go_on()
+        looks_at_nodes()
+        world.time.time += timedelta(seconds=seconds)
+
+    return Stage(world.voter(refusal), managed_world.WAL, world.kube, reported, passes, own_pace=True)
+
+
 def serves_users_of_kafka(refusal: Refusal) -> Stage:
     """The nodes are up; it is the users' controller that is refused."""
     world = secured_world.SecuredWorld()
@@ -476,6 +513,8 @@ SCENES: tuple[tuple[str, Scene, Iterable[str]], ...] = (
     ("KafkaRemoval", stops_a_node_of_kafka, {"stop"}),
     ("KafkaRemoval", forgets_a_node_of_kafka, {"unregister"}),
     ("KafkaRemoval", clears_a_node_of_kafka_away, {"delete"}),
+    ("KafkaVoters", takes_the_vote_of_a_lost_disk, {"remove_voter"}),
+    ("KafkaVoters", lets_a_controller_vote, {"add_voter"}),
     ("KafkaSecurity", serves_users_of_kafka, ACTIONS),
     ("Restart", restarts, ACTIONS),
     ("Restart", takes_maintenance, {"set_finalizers"}),

@@ -110,7 +110,7 @@ def test_a_broker_that_nobody_needs_is_formatted_after_two_looks_and_not_before(
     assert states(world)[0] is NodeState.ONLINE
 
 
-def test_an_empty_disk_of_a_controller_is_left_to_a_person(world: ManagedWorld) -> None:
+def test_an_empty_disk_of_a_controller_is_formatted_by_nobody_while_it_has_a_vote(world: ManagedWorld) -> None:
     world.lose_disk(101)
     assert "node 101: its volume is empty; it may have voted" in until_lost(world)
     assert world.tokens() == {}

@@ -191,8 +191,8 @@ MUTANTS: tuple[Mutant, ...] = (
         of_a_world(stories.test_all_nodes_are_online_with_one_identity_and_no_token_is_left),
     ),
     (
-        rewritten(volumes, "why_not_without", "if node.pool.is_controller:", "if False:", controller),
-        of_a_world(stories.test_an_empty_disk_of_a_controller_is_left_to_a_person),
+        rewritten(volumes, "why_not_without", "_why_vote_stands(node, answer)", "None", controller),
+        of_a_world(stories.test_an_empty_disk_of_a_controller_is_formatted_by_nobody_while_it_has_a_vote),
     ),
     (
         rewritten(volumes, "why_not_without", "if isinstance(answer, str):", UNKNOWN_IS_SAFE, controller),

@@ -353,7 +353,7 @@ class ManagedWorld:
             log.elr.discard(node)
 
     def _is_served(self, node: int) -> bool:
-        return node in CONTROLLERS or node in self._online()
+        return node not in self.brokers or node in self._online()
 
     @property
     def brokers(self) -> tuple[int, ...]:
@@ -362,8 +362,22 @@ class ManagedWorld:
 
     def _online(self) -> set[int]:
         """Brokers that Kafka hears from: there is a quorum."""
-        voters = [node for node in CONTROLLERS if node in self.running]
-        return {node for node in self.brokers if node in self.running} if 2 * len(voters) > len(CONTROLLERS) else set()
+        return {node for node in self.brokers if node in self.running} if self.has_quorum() else set()
+
+    def has_quorum(self) -> bool:
+        """Whether more than half of the voters run."""
+        return 2 * len([node for node in CONTROLLERS if node in self.running]) > len(CONTROLLERS)
+
+    def hear_controllers(self) -> None:
+        """In this world the voters are the nodes, whatever disks they have."""
+        moves = self.kafka.moves
+        moves.controllers = CONTROLLERS
+        moves.controllers_down = set(CONTROLLERS) - self.running
+        for number in CONTROLLERS:
+            disk = self.disk_of(number)
+            if disk is not None and disk.directory:
+                moves.directories[number] = disk.directory
+        moves.unheard = {node for node in CONTROLLERS if node not in moves.directories}
 
     def elect(self) -> None:
         """The controller hears who is there, and each partition gets its leader."""
@@ -374,13 +388,7 @@ class ManagedWorld:
                 kafka.brokers = tuple(sorted({*kafka.brokers, number}))
                 kafka.cluster_id = disk.cluster_id
         kafka.offline = set(kafka.brokers) - online
-        kafka.moves.controllers = CONTROLLERS
-        kafka.moves.controllers_down = set(CONTROLLERS) - self.running
-        for number in CONTROLLERS:
-            disk = self.disk_of(number)
-            if disk is not None and disk.directory:
-                kafka.moves.directories[number] = disk.directory
-        kafka.moves.unheard = {node for node in CONTROLLERS if node not in kafka.moves.directories}
+        self.hear_controllers()
         if online and len(kafka.brokers) >= len(BROKERS) and not kafka.logs and self._may_have_topics():
             for name, (replicas, min_isr) in TOPICS.items():
                 kafka.add_topic(name, replicas=replicas, configs={"min.insync.replicas": str(min_isr)})

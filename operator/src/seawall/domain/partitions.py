@@ -152,6 +152,25 @@ class QuorumReplica:
 
 
 @dataclass(frozen=True, slots=True)
+class NewVoter:
+    """A controller that is to vote.
+
+    Attributes:
+        id: of the node.
+        directory_id: of its disk, as Kafka writes it: the vote is that disk's.
+        listener: the name of the listener at which the others find it.
+        host: and where that is.
+        port: and which port.
+    """
+
+    id: int
+    directory_id: str
+    listener: str
+    host: str
+    port: int
+
+
+@dataclass(frozen=True, slots=True)
 class Quorum:
     """The controllers, as their leader tells; more than half of the voters must keep up for anything to change."""
 

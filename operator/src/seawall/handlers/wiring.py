@@ -19,6 +19,7 @@ from seawall.controllers.kafka_removal import KafkaRemovalController
 from seawall.controllers.kafka_roll import KafkaRollController
 from seawall.controllers.kafka_security import KafkaSecurityController
 from seawall.controllers.kafka_volumes import KafkaVolumesController
+from seawall.controllers.kafka_voters import KafkaVotersController
 from seawall.controllers.ledger import LedgerWatch
 from seawall.controllers.managed_kafka import ManagedKafkaController
 from seawall.controllers.policy import WALPurgePolicyController
@@ -67,7 +68,9 @@ from seawall.reconciler import Controller
 
 QUEUES = len(RESOURCES) + 11
 """One of each kind, and those of the ledgers, the schedules, the replicas, the brokers, the restarts, and of the nodes
-of managed Kafkas, their restarts, their removal, their readiness, their volumes and their users."""
+QUEUES = len(RESOURCES) + 12
+"""One of each kind, and those of the ledgers, the schedules, the replicas, the brokers, the restarts, and of the nodes
+of managed Kafkas, their restarts, their removal, their votes, their readiness, their volumes and their users."""
 
 
 class WALMeter(
@@ -154,6 +157,7 @@ def wire(
         RestartController(kube, outside.workloads, observer, stopwatch, meters.restarts),
         ManagedKafkaController(kube, outside.kafka_objects, clusters, clock, stopwatch, outside.operator_namespace),
         KafkaRemovalController(kube, outside.kafka_objects, clusters, clock, stopwatch),
+        KafkaVotersController(kube, outside.kafka_objects, clusters, clock, stopwatch),
         KafkaRollController(kube, outside.kafka_objects, outside.workloads, clusters, ledgers, clock, meters.restarts),
         KafkaInSyncController(kube, outside.kafka_objects, outside.kafka_pods, clusters, clock, stopwatch),
         KafkaVolumesController(kube, outside.kafka_objects, clock),

@@ -25,6 +25,7 @@ from seawall.domain.kafka_log import (
 )
 from seawall.domain.partitions import (
     Broker,
+    NewVoter,
     Partition,
     PartitionId,
     Quorum,
@@ -262,6 +263,23 @@ class PartitionReassigner(Protocol):
 
     def quorum(self) -> Quorum:
         """The controllers."""
+        ...
+
+    def add_voter(self, voter: NewVoter) -> None:
+        """Lets a controller vote that follows the metadata log and has all of it.
+
+        Raises:
+            Refused: one with its id votes already, this disk or another one.
+            OutsideUnavailable: it has not caught up, or another change of the voters is under way: ask again.
+        """
+        ...
+
+    def remove_voter(self, voter: int, directory_id: str) -> None:
+        """Takes the vote of the disk that has this directory id, and of no other disk of that controller.
+
+        Raises:
+            Refused: it has none, or is the only one that has.
+        """
         ...
 
     def eligible_leaders(self) -> Mapping[PartitionId, frozenset[int]]:

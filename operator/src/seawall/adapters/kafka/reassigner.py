@@ -11,6 +11,7 @@ from typing import Any, TypeVar
 from seawall.adapters.kafka import raw_cluster, raw_reassignments
 from seawall.adapters.kafka.raw import RawKafka, Silence, connect
 from seawall.adapters.kafka.raw_unregister import unregister
+from seawall.adapters.kafka.raw_voters import add_voter, remove_voter
 from seawall.adapters.kafka.shared_answers import SharedAnswers
 from seawall.adapters.kafka.topic_answers import DESCRIBE_LOGS, WRITE_RECORDS, batches, refused_names
 from seawall.domain.errors import OutsideUnavailable
@@ -18,6 +19,7 @@ from seawall.domain.kafka import KafkaConnection
 from seawall.domain.kafka_log import TopicFailure
 from seawall.domain.partitions import (
     Broker,
+    NewVoter,
     Partition,
     PartitionId,
     Quorum,
@@ -122,6 +124,14 @@ class RawReassigner:
     def unregister(self, broker: int) -> None:
         """Lets Kafka forget a broker."""
         self._ask(lambda kafka: unregister(kafka, broker))
+
+    def add_voter(self, voter: NewVoter) -> None:
+        """Lets a controller vote. Kafka gets less time for it than the call has, so that its answer comes."""
+        self._ask(lambda kafka: add_voter(kafka, voter, self._milliseconds // 2))
+
+    def remove_voter(self, voter: int, directory_id: str) -> None:
+        """Takes the vote of a controller's disk."""
+        self._ask(lambda kafka: remove_voter(kafka, voter, directory_id))
 
     def features(self) -> Mapping[str, int]:
         """The levels that are finalized."""

@@ -19,7 +19,7 @@ from seawall.api.v1alpha1.job_rules import job_rules
 from seawall.api.v1alpha1.kafka_brokers import BrokersStatus, InternalTopicsSpec, KafkaStatus
 from seawall.api.v1alpha1.kafka_security_status import KafkaSecurityStatus
 from seawall.api.v1alpha1.kafka_spec import KafkaSpec as KafkaSpec  # noqa: PLC0414 - where the spec is
-from seawall.api.v1alpha1.managed_kafka_status import ManagedKafkaStatus, NodeRemoval
+from seawall.api.v1alpha1.managed_kafka_status import ManagedKafkaStatus, NodeRemoval, VoterChange
 from seawall.api.v1alpha1.reassignment import ReassignmentSpec, ReassignmentStatus
 from seawall.api.v1alpha1.rollout import RestartStatus
 from seawall.api.v1alpha1.subscription_targets import SubscriptionSpec
@@ -209,6 +209,11 @@ class WALClusterStatus(ObjectStatus):
     def removal(self) -> NodeRemoval | None:
         """The node of a managed Kafka that is being taken out, if any."""
         return None if self.managed_kafka is None else self.managed_kafka.removal
+
+    @property
+    def voter_change(self) -> VoterChange | None:
+        """The controller of a managed Kafka whose vote is to change, if any."""
+        return None if self.managed_kafka is None else self.managed_kafka.voter_change
 
 
 WAL_CLUSTER = Kind(

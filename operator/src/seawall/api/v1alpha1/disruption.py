@@ -26,6 +26,8 @@ class DisruptionKind(StrEnum):
     """A node of a managed Kafka is restarted."""
     KAFKA_NODE_REMOVAL = "KafkaNodeRemoval"
     """A node of a managed Kafka is stopped for good."""
+    KAFKA_VOTER_CHANGE = "KafkaVoterChange"
+    """A controller of a managed Kafka gets, or loses, its vote."""
 
 
 class RestartedDatanode(StatusModel):
@@ -50,12 +52,12 @@ class Disruption(StatusModel):
     model_config = ConfigDict(extra="allow")
 
     kind: KindName
-    """DatanodeRestart, KafkaNodeRestart or KafkaNodeRemoval. A kind that this version does not know is another
-    version's: nothing else is begun while it stands."""
+    """DatanodeRestart, KafkaNodeRestart, KafkaNodeRemoval or KafkaVoterChange. A kind that this version does not know
+    is another version's: nothing else is begun while it stands."""
     name: PodName
     """The pod's name."""
     uid: UID
-    """The UID of the pod that goes."""
+    """The UID of the pod that goes; of a KafkaVoterChange the directory id of the disk whose vote it is."""
     start_time: datetime
     """When this was written."""
     gone_time: datetime | None = None

@@ -103,8 +103,12 @@ class NodePool(APIModel):
             "roles and firstId are immutable: a node id belongs to what is on its volume",
         ),
         Rule(
-            "self.replicas == oldSelf.replicas || !self.roles.exists(r, r == 'controller')",
-            "replicas of the pool with the role controller is immutable: this version does not change the voters",
+            "self.replicas == oldSelf.replicas || self.roles.size() == 1",
+            "replicas of a pool with both roles is immutable: this version changes the votes of pure controllers alone",
+        ),
+        Rule(
+            "!self.roles.exists(r, r == 'controller') || self.replicas >= oldSelf.replicas || self.replicas >= 3",
+            "three or five controllers do not become one: of the two on the way both would be needed",
         ),
         Rule(
             f"self.firstId % {IDS_OF_A_POOL} == 0",
@@ -136,7 +140,8 @@ class NodePool(APIModel):
     """Node id of the first one; the others follow. A multiple of 100, of no other pool. Immutable."""
     replicas: Annotated[int, Field(strict=True, ge=1, le=32)]
     """How many there are. New ones get the ids that follow, each is used once; those with the highest ids are taken out
-    when nothing is on them any more. Immutable for the pool with the role controller."""
+    when nothing is on them any more. Controllers are 1, 3 or 5, and three do not become one; all nodes are restarted
+    one by one when their number is another. Immutable for a pool with both roles."""
     storage: NodeStorage
     """The volume of each."""
     resources: NodeResources = NodeResources()

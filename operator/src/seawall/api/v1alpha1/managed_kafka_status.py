@@ -76,6 +76,31 @@ class NodeRemoval(StatusModel):
     """What it waits for."""
 
 
+class VoterStep(StrEnum):
+    """What is to become of the vote of a controller's disk."""
+
+    ADD = "Add"
+    """It follows the metadata log, and is to vote."""
+    REMOVE = "Remove"
+    """Its vote is to go: the disk is lost, and before that no other disk of the same controller may vote; or the node
+    is to be taken out."""
+
+
+class VoterChange(StatusModel):
+    """A controller whose vote is to change."""
+
+    node: BrokerId
+    """Its node id."""
+    directory_id: Annotated[str, Field(max_length=64)]
+    """The directory id of the disk whose vote it is."""
+    step: VoterStep
+    """What is to become of it."""
+    start_time: datetime
+    """When it began."""
+    message: Annotated[str, Field(max_length=512)] = ""
+    """What it waits for."""
+
+
 class ManagedKafkaStatus(StatusModel):
     """A Kafka that Seawall runs."""
 
@@ -94,3 +119,5 @@ class ManagedKafkaStatus(StatusModel):
     """Ids of nodes that were taken out. None is used again."""
     removal: NodeRemoval | None = None
     """The node that is taken out; absent: none is."""
+    voter_change: VoterChange | None = None
+    """The controller whose vote is to change; absent: all that are declared vote, and nobody else."""

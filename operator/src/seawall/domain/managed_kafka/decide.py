@@ -29,7 +29,7 @@ from seawall.domain.managed_kafka.node import Node
 from seawall.domain.managed_kafka.plan import of_a_former_life, plan
 from seawall.domain.managed_kafka.reasons import NEEDS_A_PERSON, WELL, Reason
 from seawall.domain.managed_kafka.roll_facts import awaits_approval
-from seawall.domain.managed_kafka.rolling import Rolling, is_of_the_roll, of_removal, of_roll
+from seawall.domain.managed_kafka.rolling import Rolling, is_of_the_roll, of_removal, of_roll, of_voters
 from seawall.domain.managed_kafka.scale import is_new, next_step, removed_ids, undeclared
 from seawall.domain.managed_kafka.states import node_statuses
 from seawall.domain.managed_kafka.volumes import VolumeState
@@ -81,6 +81,7 @@ def _manage(case: Case) -> ManagedDecision:
         roll=None if before is None else before.roll,
         removed=removed_ids(case),
         removal=None if before is None else before.removal,
+        voter_change=None if before is None else before.voter_change,
     )
     if (former := of_a_former_life(case)) is not None:
         message = f"{former} is of an earlier WALCluster of this name: it has to go first"
@@ -123,6 +124,8 @@ def _of_what_runs(case: Case, statuses: tuple[ManagedNodeStatus, ...], said: dic
         return _not_secured(case.unusable)
     if unexpected := [node for node in away if not is_of_the_roll(case, node)]:
         return _verdict(_why_away(case, unexpected), _of_nodes(away, said))
+    if (changing := of_voters(case)) is not None:
+        return _verdict(changing.reason, changing.message)
     answer = case.observed.kafka
     if not isinstance(answer, str) and answer.features and not answer.features.get(ELIGIBLE_LEADER_REPLICAS, 0):
         return _verdict(Reason.EMPTIED_DISK_MAY_LEAD, "eligible.leader.replicas.version is 0")

@@ -1,4 +1,7 @@
-"""Whether a broker that is to be taken out is empty, and whether it can be. What is not known counts as not empty."""
+"""Whether a node that is to be taken out is empty, and whether it can be. What is not known counts as not empty.
+
+A broker is when no replica is on it, a controller when it has no vote.
+"""
 
 from __future__ import annotations
 
@@ -49,6 +52,22 @@ def why_not_empty(node: Node, observed: RemovalObserved) -> str | None:
 
 
 def _on_it(node: Node, observed: RemovalObserved) -> Iterator[str]:
+    if node.pool.is_controller:
+        yield from _vote(node, observed.answer)
+    if node.pool.is_broker:
+        yield from _replicas(node, observed)
+
+
+def _vote(node: Node, answer: KafkaAnswer | str) -> Iterator[str]:
+    """As long as it has one the quorum counts on it."""
+    quorum = answer if isinstance(answer, str) else answer.quorum
+    if isinstance(quorum, str):
+        yield quorum
+    elif any(each.id == node.id for each in quorum.voters):
+        yield "it has a vote"
+
+
+def _replicas(node: Node, observed: RemovalObserved) -> Iterator[str]:
     answer, partitions = observed.answer, observed.partitions
     if isinstance(answer, str) or isinstance(partitions, str):
         yield answer if isinstance(answer, str) else str(partitions)

@@ -67,7 +67,9 @@ def nodes_of(cluster: Key, kafka: ManagedKafka, ids: Ids = Ids()) -> tuple[Node,
     found = [(number, pool) for pool in kafka.node_pools for number in _of_pool(pool, ids)]
     declared = {number for pool in kafka.node_pools for number in declared_ids(pool, ids)}
     counts = Counter(pool.name for _, pool in found)
-    pools = tuple(pool.model_copy(update={"replicas": counts[pool.name]}) for pool in kafka.node_pools)
+    pools = tuple(
+        pool.without(ids.removed).model_copy(update={"replicas": counts[pool.name]}) for pool in kafka.node_pools
+    )
     as_it_is = kafka.model_copy(update={"node_pools": pools})
     return tuple(
         Node(cluster, as_it_is, number, pool, is_leaving=number not in declared)
@@ -80,10 +82,14 @@ def declared_ids(pool: NodePool, ids: Ids) -> list[int]:
     return list(pool.without(ids.removed | ids.stopped).node_ids)
 
 
+FEWEST_LEFT = 3
+"""Controllers leave only where so many stay: of two both would be needed, and the last one alone knows the topics."""
+
+
 def _of_pool(pool: NodePool, ids: Ids) -> list[int]:
-    """Controllers do not leave in this version."""
+    """Of a pool with both roles nobody leaves in this version."""
     declared = declared_ids(pool, ids)
-    if pool.is_controller:
+    if pool.is_controller and (pool.is_broker or pool.replicas < FEWEST_LEFT):
         return declared
     own = range(pool.first_id, pool.first_id + IDS_OF_A_POOL)
     return sorted({*declared, *(each for each in ids.used - ids.removed if each in own)})

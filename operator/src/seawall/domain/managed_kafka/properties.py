@@ -10,7 +10,7 @@ from seawall.api.v1alpha1.kafka_node_pools import NodePool, NodeRole
 from seawall.api.v1alpha1.managed_kafka import CLIENT_PORT, INTERNAL_PORT, ManagedKafka, node_host
 from seawall.domain.managed_kafka.secured import protocols, security_properties
 
-CONTROLLER_PORT = 9090
+CONTROLLER_PORT, CONTROLLER_LISTENER = 9090, "CONTROLLER"
 VOLUME = "/var/lib/kafka"
 REPLICAS = 3
 """Of Kafka's own topics, where there are so many brokers."""
@@ -91,7 +91,7 @@ def _defaults(kafka: ManagedKafka, pool: NodePool) -> dict[str, str]:
 def _identity(cluster: Key, kafka: ManagedKafka, node: int, pool: NodePool) -> dict[str, str]:
     """Who the node is, where it listens, and what would lose records otherwise."""
     host = node_host(cluster.namespace, cluster.name, node)
-    listeners = {"CONTROLLER": CONTROLLER_PORT} if pool.is_controller else {}
+    listeners = {CONTROLLER_LISTENER: CONTROLLER_PORT} if pool.is_controller else {}
     if pool.is_broker:
         listeners |= {"INTERNAL": INTERNAL_PORT, "CLIENTS": CLIENT_PORT}
     roles = [role.value for role in NodeRole if role in pool.roles]
@@ -99,7 +99,7 @@ def _identity(cluster: Key, kafka: ManagedKafka, node: int, pool: NodePool) -> d
         "process.roles": ",".join(roles),
         "node.id": str(node),
         "controller.quorum.bootstrap.servers": ",".join(voter_address(cluster, each) for each in kafka.controller_ids),
-        "controller.listener.names": "CONTROLLER",
+        "controller.listener.names": CONTROLLER_LISTENER,
         "inter.broker.listener.name": "INTERNAL",
         "listener.security.protocol.map": ",".join(f"{name}:{how}" for name, how in protocols(kafka.security).items()),
         "listeners": ",".join(f"{name}://:{port}" for name, port in listeners.items()),

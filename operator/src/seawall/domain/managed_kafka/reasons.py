@@ -28,6 +28,10 @@ class Reason(StrEnum):
     SCALING_UP = "ScalingUp"
     """False. Nodes that were added have not registered yet; the message says which one waits for what. All others are
     Online, and clients miss nothing (docs/kafka.md#more-brokers)."""
+    CHANGING_VOTERS = "ChangingVoters"
+    """False. A controller that was added, or whose disk was lost, does not vote yet; the message says what that waits
+    for. Clients miss nothing, and it goes on by itself. Where it says that another controller has not caught up, mend
+    that one (docs/kafka.md#voters)."""
     NODES_NOT_DECLARED = "NodesNotDeclared"
     """False. The WALCluster was made again with fewer nodes than this Kafka has, and what is on the volumes of the
     others may be needed: give their pool as many replicas as it had (docs/kafka.md#more-brokers)."""

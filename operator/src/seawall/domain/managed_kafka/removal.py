@@ -1,11 +1,12 @@
-"""What is decided of a broker that is taken out of a managed Kafka.
+"""What is decided of a node that is taken out of a managed Kafka.
 
     stage      in the status         what is done in the world             what ends it
     ---------  --------------------  ------------------------------------  -----------------------------------------
     (none)     —                     —                                     fewer replicas are declared
     Draining   the node              the reassignment moves all replicas   two looks, apart, find nothing on it, and
-                                     away (reassignment/planning.py)       the journal is free: Stopping; or it is
-                                                                           declared again: (none)
+                                     away (reassignment/planning.py); of   the journal is free: Stopping; or it is
+                                     a controller the vote is taken        declared again: (none)
+                                     (voter_change.py)
     Stopping   the journal has it    its StatefulSet makes no pod; once    its objects are gone: (none)
                                      it is gone and fenced, Kafka forgets
                                      it; its id is removed; its objects go

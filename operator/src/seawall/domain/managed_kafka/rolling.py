@@ -5,12 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from seawall.api.v1alpha1.disruption import Disruption, DisruptionKind, of_kind
-from seawall.api.v1alpha1.managed_kafka_status import ManagedNodeStatus
+from seawall.api.v1alpha1.managed_kafka_status import ManagedNodeStatus, VoterStep
 from seawall.api.v1alpha1.rollout import RollStage, RollStatus
 from seawall.domain.managed_kafka.case import Case
 from seawall.domain.managed_kafka.node import Node
 from seawall.domain.managed_kafka.reasons import Reason
 from seawall.domain.managed_kafka.roll_facts import awaits_approval
+from seawall.domain.managed_kafka.voters import wished, without_vote
 from seawall.domain.rollout.workload import APPROVE_ROLLOUT_ANNOTATION
 
 
@@ -46,6 +47,22 @@ def of_removal(case: Case) -> Rolling | None:
         return Rolling(Reason.REMOVING, f"{leaves[-1]} is to be taken out") if leaves else None
     reason = Reason.REMOVAL_REFUSED if removal.refused else Reason.REMOVING
     return Rolling(reason, f"node {removal.node} is taken out: {removal.message}")
+
+
+def of_voters(case: Case) -> Rolling | None:
+    """Which controllers do not vote yet, or which vote of a lost disk is still there; None: all is as declared."""
+    wish, missing = wished(case), without_vote(case)
+    if wish is None and not missing:
+        return None
+    is_lost = wish is not None and wish.step is VoterStep.REMOVE
+    which = missing[0] if wish is None else wish.node
+    is_leaving = any(node.id == which and node.is_leaving for node in case.nodes)
+    what = "still has the vote of a disk that is lost" if is_lost else "does not vote yet"
+    change = case.cluster.status.voter_change
+    waits = "" if change is None or change.node != which or not change.message else f": {change.message}"
+    if is_leaving:  # all that stay vote
+        return Rolling(Reason.REMOVING, f"controller {which}, which is to be taken out, still votes{waits}")
+    return Rolling(Reason.CHANGING_VOTERS, f"controller {which} {what}{waits}")
 
 
 def is_of_the_roll(case: Case, node: Node) -> bool:

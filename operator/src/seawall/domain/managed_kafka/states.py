@@ -100,4 +100,7 @@ def _of_lost(case: Case, node: Node) -> str:
     why_not = why_not_without(node, case.observed.kafka)
     if case.may_format(node):
         return f"{what}; it is formatted anew"
+    change = case.cluster.status.voter_change
+    if change is not None and change.node == node.id and change.message and why_not is not None:
+        why_not = f"{why_not}: {change.message}"
     return f"{what}; {why_not or 'whether something is lost by it is looked at once more'}"

@@ -107,11 +107,15 @@ def _registered(case: Case, node: Node, record: NodeRecord) -> NodeRecord | None
 
 
 def heard_of(quorum: Quorum | str, node: int, record: NodeRecord) -> QuorumReplica | None:
-    """The controller as the quorum's leader hears from it, unless that was its disk of before."""
+    """The controller as the quorum's leader hears from it, unless that was its disk of before.
+
+    Of two disks the one that was heard from last: one that lost its vote is told as an observer for five minutes.
+    """
     if isinstance(quorum, str):
         return None
-    found = (each for each in (*quorum.voters, *quorum.observers) if each.id == node)
-    return next((each for each in found if _is_heard(each, quorum, record.spent)), None)
+    found = [each for each in (*quorum.voters, *quorum.observers) if each.id == node]
+    heard = [each for each in found if _is_heard(each, quorum, record.spent)]
+    return min(heard, key=lambda each: each.behind_ms or 0, default=None)
 
 
 def _is_heard(replica: QuorumReplica, quorum: Quorum, spent: tuple[str, ...]) -> bool:

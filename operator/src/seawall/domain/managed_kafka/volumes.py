@@ -16,7 +16,8 @@ from seawall.domain.kafka import by_number
 from seawall.domain.managed_kafka.found import FoundObject, FoundPod, KafkaAnswer
 from seawall.domain.managed_kafka.identity import NodeRecord
 from seawall.domain.managed_kafka.node import Node
-from seawall.domain.partitions import BrokerState, Partition, PartitionId
+from seawall.domain.partitions import BrokerState, Partition, PartitionId, QuorumReplica
+from seawall.domain.times import MANAGED_KAFKA_CLEARED_MS
 
 SHOWN = 3
 """How many partitions a sentence names."""
@@ -55,13 +56,12 @@ def why_not_without(node: Node, answer: KafkaAnswer | str) -> str | None:
     An emptied disk that is the last of its partition leads with an empty log, and everybody truncates to it. What is
     not known counts as lost. The node is down from before the look, so it can only leave ISRs until it is formatted.
     """
-    if node.pool.is_controller:
-        return (
-            "it may have voted, and an empty disk forgets that: its entry among the voters has to be removed first "
-            "(docs/kafka.md#a-volume-is-lost)"
-        )
+    if node.pool.is_controller and (vote := _why_vote_stands(node, answer)) is not None:
+        return vote
     if isinstance(answer, str):
         return f"what else has its records is not known: {answer}"
+    if not node.pool.is_broker:
+        return None
     broker = answer.brokers.get(node.id)
     if broker is not None and broker.state is BrokerState.ONLINE:
         return "Kafka still hears from it"
@@ -69,6 +69,30 @@ def why_not_without(node: Node, answer: KafkaAnswer | str) -> str | None:
         return f"what else has its records is not known: {answer.partitions or 'nobody asked for partitions'}"
     lost = only_on(node.id, answer.partitions, answer)
     return None if not lost else f"nobody else is known to have all records of {_named(lost)}"
+
+
+def _why_vote_stands(node: Node, answer: KafkaAnswer | str) -> str | None:
+    """Why an empty disk may still vote in the place of the lost one; None: the lost one has no vote any more.
+
+    It would have forgotten how it voted, and what it had acknowledged.
+    """
+    if len(tuple(node.kafka.controller_ids)) == 1:
+        return "it is the only controller, and nobody else has Kafka's metadata (docs/kafka.md#a-volume-is-lost)"
+    quorum = answer if isinstance(answer, str) else answer.quorum
+    if isinstance(quorum, str):
+        return f"whether it still has a vote is not known: {quorum}"
+    if any(each.id == node.id for each in quorum.voters):
+        return "it may have voted, and an empty disk forgets that: its vote is taken first"
+    return (
+        "Kafka still hears from it"
+        if any(each.id == node.id and is_heard(each) for each in quorum.observers)
+        else (None)
+    )
+
+
+def is_heard(replica: QuorumReplica) -> bool:
+    """Whether the quorum's leader has heard from it lately, so that its disk is there."""
+    return replica.behind_ms is not None and replica.behind_ms < MANAGED_KAFKA_CLEARED_MS
 
 
 def only_on(node: int, partitions: Iterable[Partition], answer: KafkaAnswer) -> tuple[PartitionId, ...]:
