@@ -41,6 +41,16 @@ class ManagedBed(Protocol):
 
     def owner(self) -> WALCluster: ...
     def put_foreign_service(self, name: str) -> None: ...
+    def put_foreign_policy(self, name: str) -> None: ...
+    def storage_class(self, *, may_grow: bool) -> str:
+        """The name of a StorageClass."""
+
+    def bind(self, name: str) -> None:
+        """The volume of a claim is there, as large as it asks for."""
+
+    def forget(self, name: str) -> None:
+        """A claim that is deleted is gone."""
+
     def put_pod(self, pod: FoundPod, image: str) -> FoundPod:
         """The kubelet makes a pod as this one is; returns it with its UID."""
 
@@ -75,6 +85,23 @@ class FakeManagedBed:
     def put_foreign_service(self, name: str) -> None:
         self.objects.foreign.add((ObjectKind.SERVICE, Key(self._bed.namespace, name)))
 
+    def put_foreign_policy(self, name: str) -> None:
+        self.objects.foreign.add((ObjectKind.NETWORK_POLICY, Key(self._bed.namespace, name)))
+
+    def storage_class(self, *, may_grow: bool) -> str:
+        return "grows" if may_grow else "stays"
+
+    def bind(self, name: str) -> None:
+        place = (ObjectKind.VOLUME, Key(self._bed.namespace, name))
+        size = self.objects.meta[place].size
+        assert size is not None
+        self.objects.resize(place, capacity=size.requested)
+        if self.objects.made[place].body["spec"]["storageClassName"] == "stays":
+            self.objects.refuses[name] = "the storageclass must support resize"
+
+    def forget(self, name: str) -> None:
+        """It is gone at once."""
+
     def put_pod(self, pod: FoundPod, image: str) -> FoundPod:  # noqa: ARG002 - only a real one needs it
         made = replace(pod, uid=new_uid())
         self.objects.put_pod(Key(self._bed.namespace, NAME), made)
@@ -95,6 +122,35 @@ class RealManagedBed:
     def put_foreign_service(self, name: str) -> None:
         body = {"apiVersion": "v1", "kind": "Service", "metadata": {"name": name}, "spec": {"clusterIP": "None"}}
         self._client.create(f"/api/v1/namespaces/{self._bed.namespace}/services", body)
+
+    def put_foreign_policy(self, name: str) -> None:
+        version = "networking.k8s.io/v1"
+        body = {"apiVersion": version, "kind": "NetworkPolicy", "metadata": {"name": name}, "spec": {"podSelector": {}}}
+        self._client.create(f"/apis/{version}/namespaces/{self._bed.namespace}/networkpolicies", body)
+
+    def storage_class(self, *, may_grow: bool) -> str:
+        name = f"{'grows' if may_grow else 'stays'}-{self._bed.namespace}"
+        path = "/apis/storage.k8s.io/v1/storageclasses"
+        if self._client.find(f"{path}/{name}") is None:
+            body = {"provisioner": "test.seawall.dev/none", "allowVolumeExpansion": may_grow}
+            head = {"apiVersion": "storage.k8s.io/v1", "kind": "StorageClass", "metadata": {"name": name}}
+            self._client.create(path, {**head, **body})
+        return name
+
+    def _claim(self, name: str) -> str:
+        return f"/api/v1/namespaces/{self._bed.namespace}/persistentvolumeclaims/{name}"
+
+    def bind(self, name: str) -> None:
+        path = self._claim(name)
+        claim = self._client.request("GET", path)
+        claim = self._client.request("PUT", path, {**claim, "spec": {**claim["spec"], "volumeName": f"pv-{name}"}})
+        status = {"phase": "Bound", "capacity": claim["spec"]["resources"]["requests"]}
+        self._client.request("PUT", f"{path}/status", {**claim, "status": status})
+
+    def forget(self, name: str) -> None:
+        """No controller takes its finalizer, so the test does."""
+        if self._client.find(self._claim(name)) is not None:
+            self._client.merge(self._claim(name), {"metadata": {"finalizers": None}})
 
     def put_pod(self, pod: FoundPod, image: str) -> FoundPod:
         path, owner = f"/api/v1/namespaces/{self._bed.namespace}/pods", self.owner()

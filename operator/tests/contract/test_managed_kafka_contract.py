@@ -8,16 +8,27 @@ from dataclasses import replace
 import pytest
 
 from seawall.api.meta import Key
+from seawall.api.v1alpha1.kafka_node_pools import NodeStorage
+from seawall.api.v1alpha1.managed_network import LabelSelector, NetworkPeer
 from seawall.domain.errors import Conflict, Refused
-from seawall.domain.managed_kafka.found import FoundPod, InSync, Record
+from seawall.domain.managed_kafka.found import FoundObject, FoundPod, InSync, Record, VolumeSize
 from seawall.domain.managed_kafka.names import (
     MANAGED_ID_ANNOTATION,
     TEMPLATE_HASH_ANNOTATION,
     format_name,
     identity_name,
 )
+from seawall.domain.managed_kafka.network import network_policy
 from seawall.domain.managed_kafka.node import cluster_labels
-from seawall.domain.managed_kafka.objects import Manifest, ObjectKind, budgets, node_objects, template_hash, volume
+from seawall.domain.managed_kafka.objects import (
+    Manifest,
+    ObjectKind,
+    budgets,
+    node_objects,
+    spec_digest,
+    template_hash,
+    volume,
+)
 from seawall_e2e.loopback import ApiServer
 from tests.contract.kube_beds import Bed, FakeBed
 from tests.contract.managed_kafka_beds import NAME, ManagedBed, bed_of, nodes
@@ -28,6 +39,7 @@ pytestmark = pytest.mark.xdist_group("api-server")
 
 CLUSTER_ID = "MkU3OEVBNTcwNTJENDM2Qg"
 IMAGE = "apache/kafka:4.3.1"
+GI = 2**30
 
 
 @pytest.fixture
@@ -44,7 +56,14 @@ def all_manifests(managed: ManagedBed) -> list[Manifest]:
     made = [volume(node, CLUSTER_ID) for node in nodes(owner)]
     for node in nodes(owner):
         made.extend(node_objects(node, CLUSTER_ID))
-    return [*made, *budgets(owner.metadata.key, nodes(owner))]
+    return [*made, *budgets(owner.metadata.key, nodes(owner)), policy(managed)]
+
+
+def policy(managed: ManagedBed, *clients: NetworkPeer) -> Manifest:
+    owner = managed.owner()
+    kafka = nodes(owner)[0].kafka
+    declared = kafka.network_policy.model_copy(update={"clients_from": clients})
+    return network_policy(owner.metadata.key, kafka.model_copy(update={"network_policy": declared}), "seawall")
 
 
 def test_where_nothing_was_made_nothing_is_found(managed: ManagedBed) -> None:
@@ -119,6 +138,88 @@ def test_a_budget_gets_its_number_at_the_version_that_was_read(managed: ManagedB
     with pytest.raises(Conflict):
         managed.objects.change_budget(before, owner.metadata.namespace, fewer)
     assert managed.objects.find(owner.metadata.key).objects[place] == after
+
+
+def claim_of(managed: ManagedBed, *, may_grow: bool, is_bound: bool = True) -> FoundObject:
+    """The claim of node 0, 1Gi of a class that lets volumes grow, or does not."""
+    owner = managed.owner()
+    node = nodes(owner)[0]
+    storage = NodeStorage(size=GI, class_name=managed.storage_class(may_grow=may_grow))
+    manifest = volume(replace(node, pool=node.pool.model_copy(update={"storage": storage})), CLUSTER_ID)
+    managed.objects.create(owner, manifest)
+    if is_bound:
+        managed.bind(manifest.name)
+    return managed.objects.find(owner.metadata.key).objects[ObjectKind.VOLUME, manifest.name]
+
+
+def test_a_claim_asks_for_more_at_the_version_that_was_read_and_nothing_else_of_it_changes(managed: ManagedBed) -> None:
+    owner, before = managed.owner(), claim_of(managed, may_grow=True)
+    assert before.size == VolumeSize(GI, GI)
+    managed.objects.grow(before, owner.metadata.namespace, 3 * GI)
+    after = managed.objects.find(owner.metadata.key).objects[ObjectKind.VOLUME, before.name]
+    assert after.size == VolumeSize(3 * GI, GI), "the driver has not done it yet"
+    assert replace(after, version="", size=None) == replace(before, version="", size=None)
+    with pytest.raises(Conflict):
+        managed.objects.grow(before, owner.metadata.namespace, 4 * GI)
+
+
+def test_another_claim_of_the_same_name_does_not_grow(managed: ManagedBed) -> None:
+    owner, before = managed.owner(), claim_of(managed, may_grow=True)
+    managed.objects.delete(before, owner.metadata.namespace)
+    managed.forget(before.name)
+    with pytest.raises(Conflict):
+        managed.objects.grow(before, owner.metadata.namespace, 3 * GI)
+    now = claim_of(managed, may_grow=True)
+    with pytest.raises(Conflict):
+        managed.objects.grow(before, owner.metadata.namespace, 3 * GI)
+    assert managed.objects.find(owner.metadata.key).objects[ObjectKind.VOLUME, now.name] == now
+
+
+@pytest.mark.parametrize(("may_grow", "is_bound"), [(False, True), (True, False)])
+def test_what_the_class_does_not_allow_is_refused_and_so_is_a_claim_without_a_volume(
+    managed: ManagedBed, *, may_grow: bool, is_bound: bool
+) -> None:
+    owner, before = managed.owner(), claim_of(managed, may_grow=may_grow, is_bound=is_bound)
+    assert (before.size or VolumeSize(0)).capacity == (GI if is_bound else None)
+    with pytest.raises(Refused):
+        managed.objects.grow(before, owner.metadata.namespace, 3 * GI)
+    assert managed.objects.find(owner.metadata.key).objects[ObjectKind.VOLUME, before.name] == before
+
+
+ORDERS = LabelSelector(match_labels={"team": "orders"})
+PEERS = (
+    NetworkPeer(namespace_selector=LabelSelector()),
+    NetworkPeer(namespace_selector=ORDERS, pod_selector=ORDERS),
+    NetworkPeer(pod_selector=LabelSelector()),
+)
+
+
+def test_a_policy_is_found_as_it_was_made_and_replaced_at_the_version_that_was_read(managed: ManagedBed) -> None:
+    owner = managed.owner()
+    narrow, wide = policy(managed), policy(managed, *PEERS)
+    managed.objects.create(owner, narrow)
+    place = (ObjectKind.NETWORK_POLICY, narrow.name)
+    before = managed.objects.find(owner.metadata.key).objects[place]
+    assert before.spec_digest == spec_digest(narrow.body["spec"]), "nothing is filled in by the API server"
+    managed.objects.change_policy(before, owner.metadata.namespace, wide)
+    after = managed.objects.find(owner.metadata.key).objects[place]
+    assert after.spec_digest == spec_digest(wide.body["spec"]) != before.spec_digest
+    assert (after.uid, after.owner_uid) == (before.uid, before.owner_uid)
+    with pytest.raises(Conflict):
+        managed.objects.change_policy(before, owner.metadata.namespace, narrow)
+    with pytest.raises(Conflict):
+        managed.objects.delete(before, owner.metadata.namespace)
+    managed.objects.delete(after, owner.metadata.namespace)
+    assert place not in managed.objects.find(owner.metadata.key).objects
+    with pytest.raises(Conflict):
+        managed.objects.change_policy(after, owner.metadata.namespace, narrow)
+
+
+def test_a_policy_of_others_is_refused_in_one_sentence(managed: ManagedBed) -> None:
+    manifest = policy(managed)
+    managed.put_foreign_policy(manifest.name)
+    with pytest.raises(Refused, match=f"NetworkPolicy {manifest.name} exists and is not Seawall's"):
+        managed.objects.create(managed.owner(), manifest)
 
 
 def test_a_statefulset_makes_no_pod_any_more_at_the_version_that_was_read(managed: ManagedBed) -> None:

@@ -9,12 +9,17 @@ from dataclasses import dataclass, field, replace
 from seawall.api.meta import Key
 from seawall.api.v1alpha1.cluster import WALCluster
 from seawall.domain.errors import Conflict, Refused
-from seawall.domain.managed_kafka.found import FoundKafka, FoundObject, FoundPod, Record
+from seawall.domain.managed_kafka.found import FoundKafka, FoundObject, FoundPod, Record, VolumeSize
 from seawall.domain.managed_kafka.names import KAFKA_LABEL, NODE_LABEL, format_name, identity_name
-from seawall.domain.managed_kafka.objects import Manifest, ObjectKind
+from seawall.domain.managed_kafka.objects import Manifest, ObjectKind, spec_digest
 from tests.fakes.ids import new_uid
 
 Place = tuple[ObjectKind, Key]
+
+
+def _size(claim: Manifest) -> VolumeSize:
+    """Before it is bound."""
+    return VolumeSize(int(claim.body["spec"]["resources"]["requests"]["storage"]))
 
 
 @dataclass
@@ -27,7 +32,7 @@ class FakeKafkaObjects:
         records: the ConfigMaps that nobody owns, and their versions.
         pods: of each WALCluster, by node; the kubelet puts them here.
         foreign: names that others have.
-        refuses: by name the sentence by which the API server (a quota, say) refuses an object.
+        refuses: by name the sentence by which the API server (a quota, say) refuses an object, or that it grows.
     """
 
     made: dict[Place, Manifest] = field(default_factory=dict)
@@ -67,6 +72,8 @@ class FakeKafkaObjects:
             version=str(next(self._versions)),
             min_available=manifest.body["spec"]["minAvailable"] if manifest.kind is ObjectKind.BUDGET else None,
             replicas=manifest.body["spec"]["replicas"] if manifest.kind is ObjectKind.STATEFUL_SET else None,
+            size=_size(manifest) if manifest.kind is ObjectKind.VOLUME else None,
+            spec_digest=spec_digest(manifest.body["spec"]) if manifest.kind is ObjectKind.NETWORK_POLICY else "",
         )
 
     def renew_template(self, statefulset: FoundObject, namespace: str, manifest: Manifest) -> None:
@@ -91,6 +98,29 @@ class FakeKafkaObjects:
         body = {**self.made[place].body, "spec": {**self.made[place].body["spec"], "minAvailable": number}}
         self.made[place] = replace(self.made[place], body=body)
         self.meta[place] = replace(found, min_available=number, version=str(next(self._versions)))
+
+    def change_policy(self, policy: FoundObject, namespace: str, manifest: Manifest) -> None:
+        """Replaces its spec."""
+        place = (manifest.kind, Key(namespace, manifest.name))
+        found = self.meta.get(place)
+        if found is None or found != policy:
+            raise Conflict(f"NetworkPolicy {manifest.name} changed")
+        self.made[place] = replace(self.made[place], body={"spec": manifest.body["spec"]})
+        digest = spec_digest(manifest.body["spec"])
+        self.meta[place] = replace(found, spec_digest=digest, version=str(next(self._versions)))
+
+    def grow(self, volume: FoundObject, namespace: str, size: int) -> None:
+        """Only of one that is bound, as the API server has it."""
+        place = (volume.kind, Key(namespace, volume.name))
+        found = self.meta.get(place)
+        if found is None or (found.uid, found.version) != (volume.uid, volume.version):
+            raise Conflict(f"PersistentVolumeClaim {volume.name} changed")
+        if (sentence := self.refuses.get(volume.name)) is not None:
+            raise Refused(sentence)
+        assert found.size is not None
+        if found.size.capacity is None or size < found.size.requested:
+            raise Refused("spec is immutable after creation except resources.requests for bound claims")
+        self.resize(place, requested=size)
 
     def stop(self, statefulset: FoundObject, namespace: str) -> None:
         """Replaces the number of its pods."""
@@ -140,6 +170,14 @@ class FakeKafkaObjects:
         """Somebody deletes an object."""
         self.made.pop((kind, key), None)
         self.meta.pop((kind, key), None)
+
+    def resize(self, place: Place, **changes: object) -> None:
+        """The storage driver, or somebody, changes the size of a volume, or says how that goes."""
+        found = self.meta[place]
+        assert found.size is not None
+        size = replace(found.size, **changes)  # type: ignore[arg-type]
+        if size != found.size:
+            self.meta[place] = replace(found, size=size, version=str(next(self._versions)))
 
     def collect_garbage(self, owner_uid: str) -> None:
         """The garbage collector removes what a WALCluster owned."""

@@ -54,8 +54,7 @@ def edit(kube: KubeClient, path: str, change: Edit) -> None:
         ),
         (lambda kafka: pool(kafka, 0).update(firstId=200), "roles and firstId are immutable"),
         (lambda kafka: pool(kafka, 0).update(roles=["controller", "broker"]), "roles and firstId are immutable"),
-        (lambda kafka: pool(kafka, 1)["storage"].update(size="100Gi"), "size is immutable"),
-        (lambda kafka: pool(kafka, 1)["storage"].update(size="300Gi"), "size is immutable"),
+        (lambda kafka: pool(kafka, 1)["storage"].update(size="100Gi"), "size may only grow: a volume does not shrink"),
         (lambda kafka: pool(kafka, 1)["storage"].update(className="fast"), "className is immutable"),
         (lambda kafka: pool(kafka, 1).update(name="others"), "may only become more"),
         (lambda kafka: kafka["managed"].update(version="4.3.2"), "version is immutable"),
@@ -88,6 +87,23 @@ def test_what_is_not_rolled_out_yet_is_refused_in_one_sentence(
 )
 def test_what_the_status_shows_as_outdated_may_be_edited(change: Edit, kube: KubeClient, path: str) -> None:
     edit(kube, path, change)
+
+
+def test_volumes_may_be_declared_larger_and_never_smaller_again(kube: KubeClient, path: str) -> None:
+    edit(kube, path, lambda kafka: pool(kafka, 0)["storage"].update(size="20Gi"))
+    with pytest.raises(Refusal, match="size may only grow"):
+        edit(kube, path, lambda kafka: pool(kafka, 0)["storage"].update(size="10Gi"))
+
+
+def test_a_short_dwell_is_for_a_kafka_that_is_not_secured(kube: KubeClient, path: str) -> None:
+    edit(kube, path, lambda kafka: kafka["managed"].update(rollout={"dwell": "2s"}))
+    namespaced, name = path.rsplit("/", 1)
+    declared = yaml.safe_load((EXAMPLES / "valid/managed-kafka-secured.yaml").read_text())
+    declared["metadata"]["name"] = f"{name}-secured"
+    declared["spec"]["kafka"]["managed"]["rollout"] = {"dwell": "10s"}
+    kube.create(namespaced, declared)
+    with pytest.raises(Refusal, match="dwell must be at least 10s"):
+        edit(kube, f"{path}-secured", lambda kafka: kafka["managed"].update(rollout={"dwell": "9s"}))
 
 
 def test_brokers_may_become_more_and_fewer_and_pools_of_brokers_may_be_added(kube: KubeClient, path: str) -> None:

@@ -196,7 +196,7 @@ def bed(api_server: ApiServer, monkeypatch: pytest.MonkeyPatch) -> Iterator[Bed]
     kubelet = Kubelet(client, namespace, NAME, Path(tempfile.mkdtemp(prefix="seawall-nodes-")))
     clusters = LoopbackClusters(kubelet)
     clock = SystemClock(api.dates)
-    controller = ManagedKafkaController(kube, KubeKafkaObjects(api), clusters, clock, MonotonicStopwatch())
+    controller = ManagedKafkaController(kube, KubeKafkaObjects(api), clusters, clock, MonotonicStopwatch(), "seawall")
     yield Bed(client, namespace, kubelet, kube, controller)
     controller.kafka_clusters.forget(Key(namespace, NAME))
     kubelet.close()

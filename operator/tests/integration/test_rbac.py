@@ -154,6 +154,8 @@ def test_the_charts_role_is_enough_to_make_the_nodes_of_a_kafka(
     account = install_rights(own_site, managed_kafka={"enabled": is_enabled})
     operator = start_as(own_site, account, new_operator, managed_kafka=is_enabled)
     found: Object = yaml.safe_load((CRDS / "examples/valid/managed-kafka.yaml").read_text())
+    brokers = found["spec"]["kafka"]["managed"]["nodePools"][1]
+    brokers["storage"] = {"size": "1Gi", "className": f"grows-{own_site.namespace}"}
     own_site.kube.create(OBJECTS.format(own_site.namespace, "walclusters"), found)
     path = f"{OBJECTS.format(own_site.namespace, 'walclusters')}/managed"
 
@@ -167,8 +169,41 @@ def test_the_charts_role_is_enough_to_make_the_nodes_of_a_kafka(
     own_site.wait(lambda: len(own_site.kube.request("GET", sets)["items"]) == count, "StatefulSets are made, or none")
     if is_enabled:
         wait_for_a_gate(own_site)
+        wait_for_a_policy_that_is_opened(own_site)
+        wait_for_a_claim_that_grows(own_site, path, found)
     operator.terminate()
     assert "forbidden" not in operator.log()
+
+
+def wait_for_a_policy_that_is_opened(site: Site) -> None:
+    """Somebody opens it to all, and it says again what is declared; then none is wanted, and it goes."""
+    path = f"/apis/networking.k8s.io/v1/namespaces/{site.namespace}/networkpolicies/managed-kafka"
+    declared = site.kube.request("GET", path)["spec"]
+    site.kube.merge(path, {"spec": {"ingress": [{}]}})
+    cluster = f"{OBJECTS.format(site.namespace, 'walclusters')}/managed"
+    site.kube.merge(cluster, {"metadata": {"annotations": {"wake": "it"}}})
+    site.wait(lambda: site.kube.request("GET", path)["spec"] == declared, "the policy says what is declared")
+    site.kube.merge(cluster, {"spec": {"kafka": {"managed": {"networkPolicy": {"enabled": False}}}}})
+    site.wait(lambda: site.kube.find(path) is None, "the policy is gone")
+
+
+def wait_for_a_claim_that_grows(site: Site, path: str, declared: Object) -> None:
+    """The volume of node 0 is bound, and a larger one is declared."""
+    name = f"grows-{site.namespace}"
+    head = {"apiVersion": "storage.k8s.io/v1", "kind": "StorageClass", "metadata": {"name": name}}
+    body = {"provisioner": "test.seawall.dev/none", "allowVolumeExpansion": True}
+    site.kube.create("/apis/storage.k8s.io/v1/storageclasses", {**head, **body})
+    claim = f"/api/v1/namespaces/{site.namespace}/persistentvolumeclaims/data-managed-0"
+    site.kube.merge(claim, {"spec": {"volumeName": "pv-of-node-0"}})
+    site.kube.merge(f"{claim}/status", {"status": {"phase": "Bound", "capacity": {"storage": "1Gi"}}})
+    pools = declared["spec"]["kafka"]["managed"]["nodePools"]
+    pools[1]["storage"]["size"] = "3Gi"
+    site.kube.merge(path, {"spec": {"kafka": {"managed": {"nodePools": pools}}}})
+
+    def asks() -> str:
+        return str(site.kube.request("GET", claim)["spec"]["resources"]["requests"]["storage"])
+
+    site.wait(lambda: asks() == "3Gi", "the claim asks for more")
 
 
 def wait_for_a_gate(site: Site) -> None:

@@ -40,6 +40,7 @@ from tests.worlds import (
     in_sync_world,
     kafka_removal_world,
     kafka_roll_world,
+    kafka_volumes_world,
     kafka_voters_world,
     managed_world,
     purge_world,
@@ -378,6 +379,26 @@ def says_who_is_in_sync(refusal: Refusal) -> Stage:
     )
 
 
+def grows_volumes_of_kafka(refusal: Refusal) -> Stage:
+    """Larger ones are declared, and their claims may not ask for it."""
+    world = kafka_volumes_world.VolumesWorld().bring_up()
+    world.grow("2Gi")
+    world.kube.events.clear()
+    kind = ConditionType.KAFKA_VOLUMES_SIZED
+
+    def passes(seconds: float) -> None:
+        world.go_on()
+        world.time.time += timedelta(seconds=seconds)
+
+    return Stage(
+        world.grower(refusal),
+        managed_world.WAL,
+        world.kube,
+        lambda: told_by(world.kube, WALCluster, managed_world.WAL, kind),
+        passes,
+    )
+
+
 def stops_a_node_of_kafka(refusal: Refusal) -> Stage:
     """Its own status has the failure; the condition has it when who makes nodes has looked."""
     world = kafka_removal_world.RemovalWorld().bring_up()
@@ -488,6 +509,7 @@ SCENES: tuple[tuple[str, Scene, Iterable[str]], ...] = (
     ("KafkaRoll", rolls_nodes_of_kafka, {"renew_template"}),
     ("KafkaRoll", evicts_nodes_of_kafka, {"evict"}),
     ("KafkaInSync", says_who_is_in_sync, {"say_in_sync"}),
+    ("KafkaVolumes", grows_volumes_of_kafka, {"grow"}),
     ("KafkaRemoval", stops_a_node_of_kafka, {"stop"}),
     ("KafkaRemoval", forgets_a_node_of_kafka, {"unregister"}),
     ("KafkaRemoval", clears_a_node_of_kafka_away, {"delete"}),

@@ -54,16 +54,15 @@ def test_all_nodes_are_online_with_one_identity_and_no_token_is_left(world: Mana
     assert world.tokens() == {}
 
 
-def test_every_node_has_one_of_each_and_there_are_two_budgets(world: ManagedWorld) -> None:
+def test_every_node_has_one_of_each_and_there_are_two_budgets_and_a_policy(world: ManagedWorld) -> None:
     names = sorted(f"{kind.value} {key.name}" for kind, key in world.objects.made if kind is not ObjectKind.CONFIG_MAP)
     wanted = [
         f"{kind}{node}"
         for node in (*CONTROLLERS, *BROKERS)
         for kind in ("StatefulSet wal-", "Service wal-", "PersistentVolumeClaim data-wal-")
     ]
-    assert names == sorted(
-        [*wanted, "PodDisruptionBudget wal-kafka-brokers", "PodDisruptionBudget wal-kafka-controllers"]
-    )
+    of_all = ("PodDisruptionBudget wal-kafka-brokers", "PodDisruptionBudget wal-kafka-controllers")
+    assert names == sorted([*wanted, *of_all, "NetworkPolicy wal-kafka"])
 
 
 def test_no_token_is_given_before_all_nodes_have_volumes() -> None:
@@ -242,10 +241,11 @@ def test_where_eligible_leaders_are_not_remembered_that_is_told(world: ManagedWo
     assert world.says("EmptiedDiskMayLead")
 
 
-def test_the_port_can_change_no_volume() -> None:
-    """Of objects only pod templates, and the numbers of budgets and pods, are changed. Who deletes: K6."""
+def test_the_port_can_take_nothing_from_a_volume() -> None:
+    """What is changed: templates, numbers of budgets and pods, the policy; volumes get larger. Who deletes: K6."""
     methods = {name for name in vars(KafkaObjects) if not name.startswith("_")}
-    assert methods == {"find", "create", "renew_template", "change_budget", "stop", "delete", "write_record"}
+    changes = {"renew_template", "change_budget", "change_policy", "grow", "stop", "delete", "write_record"}
+    assert methods == {"find", "create", *changes}
 
 
 def test_a_node_that_is_away_is_told_and_comes_back(world: ManagedWorld) -> None:

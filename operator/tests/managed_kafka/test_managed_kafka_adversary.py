@@ -15,6 +15,7 @@ import pytest
 
 from tests.managed_kafka.test_managed_kafka_crash import (
     gets_a_broker_more,
+    gets_other_clients,
     is_applied_again,
     loses_a_disk,
     loses_a_volume,
@@ -73,6 +74,8 @@ MOVES: tuple[Move, ...] = (
     of("delete_and_apply"),
     of("scale", 4),
     of("forget_status"),
+    of("open_policy"),
+    of("remove_policy"),
     of("go_on"),
     another_operator_acts,
     somebody_edits_the_spec,
@@ -86,6 +89,7 @@ LIVES: tuple[Callable[[], ManagedWorld], ...] = (
     loses_a_volume,
     is_applied_again,
     gets_a_broker_more,
+    gets_other_clients,
 )
 
 
@@ -113,6 +117,7 @@ def test_no_move_before_any_call_loses_what_is_on_a_disk(begin: Callable[[], Man
         world = lived(start, at, move)
         condition = world.condition()
         assert condition is not None
+        assert world.is_policy_as_declared() or condition[1] == "IdentityUnclear"
         assert condition[1] in ENDS, (begin.__name__, at, move.__name__, condition)
         unavoidable += world.unavoidable
         told += condition[1] != "AllOnline"

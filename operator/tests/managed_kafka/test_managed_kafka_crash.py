@@ -56,6 +56,18 @@ def gets_a_broker_more() -> ManagedWorld:
     return world
 
 
+def gets_other_clients(world: ManagedWorld | None = None) -> ManagedWorld:
+    world = new().bring_up() if world is None else world
+    world.network(clientsFrom=[{"namespaceSelector": {"matchLabels": {"team": "orders"}}}])
+    return world
+
+
+def wants_no_policy() -> ManagedWorld:
+    world = new().bring_up()
+    world.network(enabled=False)
+    return world
+
+
 def identity(world: ManagedWorld) -> Identity:
     (record,) = (each for key, each in world.objects.records.items() if key.name.endswith("identity"))
     return Identity.model_validate_json(record.data[IDENTITY])
@@ -71,6 +83,7 @@ def end_state(world: ManagedWorld) -> Any:
         {node: record.registered for node, record in found.nodes.items()},
         {disk.cluster_id for disk in world.disks.values() if disk.node is not None} == {found.cluster_id},
         world.running,
+        world.is_policy_as_declared(),
     )
 
 
@@ -84,6 +97,8 @@ def end_state(world: ManagedWorld) -> Any:
         (is_applied_again, "AllOnline"),
         (loses_the_identity, "AllOnline"),
         (gets_a_broker_more, "AllOnline"),
+        (gets_other_clients, "AllOnline"),
+        (wants_no_policy, "AllOnline"),
     ],
 )
 def test_a_death_at_any_call_changes_nothing_about_the_end(begin: Callable[[], ManagedWorld], reason: str) -> None:
@@ -93,6 +108,7 @@ def test_a_death_at_any_call_changes_nothing_about_the_end(begin: Callable[[], M
     world = begin()
     worlds = die_at_every_call(world, live, end_state, CHANGES)
     assert world.says(reason)
+    assert world.is_policy_as_declared()
     assert worlds > 5
 
 

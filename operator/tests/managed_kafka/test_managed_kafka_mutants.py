@@ -9,12 +9,25 @@ import pytest
 
 from seawall.controllers import managed_kafka as controller
 from seawall.controllers import topic_creation
-from seawall.domain.managed_kafka import case, decide, identity, objects, plan, roll_facts, scale, tokens, volumes
-from seawall.domain.managed_kafka.actions import ChangeBudget
+from seawall.controllers.controller import Controller
+from seawall.domain.managed_kafka import (
+    case,
+    decide,
+    identity,
+    network,
+    objects,
+    plan,
+    roll_facts,
+    scale,
+    tokens,
+    volumes,
+)
+from seawall.domain.managed_kafka.actions import ChangeBudget, RemovePolicy
 from seawall.domain.managed_kafka.case import Case
 from seawall.domain.managed_kafka.objects import ObjectKind
 from seawall.observe import kafka_nodes
 from tests.managed_kafka import test_managed_kafka as stories
+from tests.managed_kafka import test_managed_kafka_network as networked
 from tests.managed_kafka import test_managed_kafka_scale as scaled
 from tests.support.mutants import Mutant, find_survivors
 from tests.support.source_mutants import rewritten
@@ -51,6 +64,16 @@ def budgets_rise_last(patch: Patch) -> None:
             yield from scale.budgets_to_change(known)
 
     patch.setattr(plan, "budgets_to_change", late)
+
+
+def nobody_asks_again(patch: Patch) -> None:
+    """What was decided is done, however old it is."""
+    patch.setattr(Controller, "_ask_again", lambda *_: None)
+
+
+def policies_have_no_former_life(patch: Patch) -> None:
+    """That of another WALCluster counts as this one's."""
+    patch.setattr(plan, "_OF_ALL", frozenset({ObjectKind.BUDGET}))
 
 
 def asks_first() -> None:
@@ -95,7 +118,49 @@ SCALED: tuple[Mutant, ...] = (
         of_a_world(scaled.test_a_walcluster_that_is_made_again_without_a_pool_says_whom_it_lacks),
     ),
 )
+PORTS = of_a_world(
+    networked.test_controllers_are_reached_by_nodes_alone_brokers_also_by_seawall_and_clients_by_the_namespace
+)
+NETWORKED: tuple[Mutant, ...] = (
+    (
+        rewritten(plan, "plan", "if (policy := first_policy(case)) is not None:", "if False:", decide),
+        networked.test_no_node_begins_without_it,
+    ),
+    (
+        rewritten(network, "first_policy", "and any(kind is ObjectKind.STATEFUL_SET for kind, _ in objects)", "", plan),
+        of_a_world(networked.test_no_node_of_one_that_is_applied_again_begins_without_it),
+    ),
+    (
+        rewritten(
+            plan,
+            "plan",
+            "(*(objects or volumes), *policy_actions(case))",
+            "(*objects, *policy_actions(case)) or volumes",
+            decide,
+        ),
+        of_a_world(networked.test_one_that_is_refused_keeps_no_node_from_being_mended_or_added),
+    ),
+    (
+        rewritten(network, "policy_actions", 'found.spec_digest != spec_digest(wanted.body["spec"])', "False", plan),
+        of_a_world(networked.test_whoever_changes_it_it_says_what_is_declared_again),
+    ),
+    (
+        rewritten(network, "policy_actions", "if found is not None:", "if False:", plan),
+        of_a_world(networked.test_without_one_in_the_spec_it_goes_and_comes_back_with_the_next_edit),
+    ),
+    (
+        rewritten(network, "network_policy", "_port(CONTROLLER_PORT, nodes)", "_port(CONTROLLER_PORT, nodes, jobs)"),
+        PORTS,
+    ),
+    (rewritten(network, "network_policy", "_operator(operator), ", ""), PORTS),
+    (policies_have_no_former_life, of_a_world(networked.test_one_of_a_former_life_has_to_go_first)),
+    (
+        nobody_asks_again,
+        partial(networked.test_what_is_not_declared_any_more_is_not_done, {"enabled": False}, RemovePolicy),
+    ),
+)
 MUTANTS: tuple[Mutant, ...] = (
+    *NETWORKED,
     (rewritten(tokens, "_token", "case VolumeState.LOST if case.may_format(node):", "case VolumeState.LOST:"), LOST),
     (rewritten(volumes, "only_on", " - {node}", ""), LOST),
     (

@@ -22,6 +22,7 @@ from seawall.api.v1alpha1.rollout import RollStage
 from seawall.api.v1alpha1.spark_job import Outcome as Verdict
 from seawall.api.v1alpha1.subscription_status import SubscriptionState
 from seawall.domain.datanodes.health import RESTARTING, SERVING
+from seawall.domain.managed_kafka.names import OPERATOR_LABELS
 from seawall.domain.topics.pool import TopicState
 from seawall.handlers.metrics.telemetry import Telemetry
 from seawall.reconciler import Outcome
@@ -449,10 +450,18 @@ def test_nodes_of_kafka_may_be_made_and_restarted_only_when_asked_for_and_never_
         (["pods/eviction"], ["create"]),
         (["pods/status"], ["patch"]),
         (["poddisruptionbudgets"], ["get", "list", "create", "update"]),
+        (["networkpolicies"], ["get", "list", "create", "update", "delete"]),
         (["services", "persistentvolumeclaims"], ["get", "list", "create", "delete"]),
+        (["persistentvolumeclaims"], ["patch"]),
         (["configmaps"], ["list", "delete"]),
         (["pods"], ["list"]),
     ]
+
+
+def test_a_managed_kafka_knows_the_operator_by_the_labels_of_its_pods(render: Render) -> None:
+    (deployment,) = of_kind(render({"nameOverride": "other"}), "Deployment")
+    labels = deployment["spec"]["template"]["metadata"]["labels"]
+    assert OPERATOR_LABELS.items() <= labels.items()
 
 
 LISTS = dict.fromkeys(

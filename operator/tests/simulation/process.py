@@ -71,6 +71,7 @@ class Process:
             self.clock,
             self.clock,
             FakeObjectStores(),
+            "seawall",
         )
         meters = FakeMeters()
         wiring = wire(

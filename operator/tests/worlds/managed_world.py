@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from typing import Any
 
@@ -23,6 +23,7 @@ from seawall.domain.kubernetes import ConfigMap
 from seawall.domain.managed_kafka.found import FoundPod, Record
 from seawall.domain.managed_kafka.identity import IDENTITY, Identity, ids_of
 from seawall.domain.managed_kafka.names import SPEC_HASH_ANNOTATION, format_name, identity_name, token_key
+from seawall.domain.managed_kafka.network import network_policy
 from seawall.domain.managed_kafka.node import Node, nodes_of
 from seawall.domain.managed_kafka.objects import ObjectKind
 from seawall.domain.managed_kafka.pods import CONFIG_VOLUME
@@ -47,8 +48,21 @@ CONTROLLERS, BROKERS = (100, 101, 102), (0, 1, 2)
 TOPICS = {"three": ((0, 1, 2), 2), "two": ((1, 2), 1), "one": ((2,), 1)}
 """Replicas and min.insync.replicas."""
 WAITS = 4.0
+OPERATOR = "seawall"
+"""The namespace of operators."""
+POLICY = (ObjectKind.NETWORK_POLICY, Key(WAL.namespace, "wal-kafka"))
 CHANGES = frozenset(
-    {"create", "change_budget", "write_record", "replace_status", "add_acls", "remove_acls", "set_password"}
+    {
+        "create",
+        "change_budget",
+        "change_policy",
+        "delete",
+        "write_record",
+        "replace_status",
+        "add_acls",
+        "remove_acls",
+        "set_password",
+    }
 )
 
 
@@ -183,7 +197,7 @@ class ManagedWorld:
         clusters = guard(self.clusters())
         ids = (f"id{number:020}" for number in self._numbers)
         controller = ManagedKafkaController(
-            guard(self.kube), guard(self.objects), clusters, self.time, self.time, new_id=lambda: next(ids)
+            guard(self.kube), guard(self.objects), clusters, self.time, self.time, OPERATOR, new_id=lambda: next(ids)
         )
         return Reconciler(controller, may_write=lambda: True)
 
@@ -245,10 +259,18 @@ class ManagedWorld:
                 continue
             if node.id not in pods:
                 self.objects.put_pod(WAL, self._new_pod(node))
+            self.provision(node)
             if node.id not in self.running:
                 self._start(node)
         for number in self.running:
             self.objects.update_pod(WAL, number, is_started=True, is_ready=self._is_served(number), said="", trouble="")
+
+    def provision(self, node: Node) -> None:
+        """The storage driver makes the volume of a pod as large as its claim asks for."""
+        place = (ObjectKind.VOLUME, Key(WAL.namespace, node.volume))
+        meta = self.objects.meta.get(place)
+        if meta is not None and meta.size is not None:
+            self.objects.resize(place, capacity=meta.size.requested)
 
     def _new_pod(self, node: Node) -> FoundPod:
         """As the StatefulSet says."""
@@ -486,6 +508,25 @@ class ManagedWorld:
         self.spec = {**self.spec, "kafka": {"managed": {**self.spec["kafka"]["managed"], "nodePools": made}}}
         self.kube.apply(WAL, self.spec)
 
+    def network(self, **policy: Any) -> None:
+        """Somebody says who may connect."""
+        managed = {**self.spec["kafka"]["managed"], "networkPolicy": policy}
+        self.spec = {**self.spec, "kafka": {"managed": managed}}
+        self.kube.apply(WAL, self.spec)
+
+    def open_policy(self) -> None:
+        """Somebody edits the NetworkPolicy itself."""
+        found = self.objects.meta.get(POLICY)
+        if found is not None:
+            open_to_all = {"podSelector": {}, "policyTypes": ["Ingress"], "ingress": [{}]}
+            self.objects.change_policy(
+                found, WAL.namespace, replace(self.objects.made[POLICY], body={"spec": open_to_all})
+            )
+
+    def remove_policy(self) -> None:
+        """Somebody deletes it."""
+        self.objects.remove(*POLICY)
+
     def lose_record(self, name: str) -> None:
         """Somebody deletes a record."""
         self.objects.records.pop(Key(WAL.namespace, name), None)
@@ -518,6 +559,15 @@ class ManagedWorld:
         found = self.kube.get(WALCluster, WAL)
         now = None if found is None else find_condition(found.status.conditions, ConditionType.KAFKA_NODES_HEALTHY)
         return None if now is None else (now.status, now.reason, now.message)
+
+    def is_policy_as_declared(self) -> bool:
+        """Whether there is one that says what the spec says, or none if that is what it says."""
+        cluster, made = self.found(), self.objects.made.get(POLICY)
+        kafka = cluster.spec.kafka.managed  # type: ignore[union-attr]
+        assert kafka is not None
+        if not kafka.network_policy.enabled:
+            return made is None
+        return made is not None and made.body == network_policy(WAL, kafka, OPERATOR).body
 
     def says(self, reason: str) -> bool:
         """Whether that is the reason now."""

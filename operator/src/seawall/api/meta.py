@@ -236,9 +236,6 @@ class InvalidSpec:
 Name = Annotated[str, Field(min_length=1, max_length=253, pattern=r"^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$")]
 """A Kubernetes object name (RFC 1123 subdomain)."""
 
-PORT = "([1-9][0-9]{0,3}|[1-5][0-9]{4}|6[0-4][0-9]{3}|65[0-4][0-9]{2}|655[0-2][0-9]|6553[0-5])"
-"""A port of TCP, as part of a pattern: 1 to 65535."""
-
 DataKey = Annotated[str, Field(min_length=1, max_length=253, pattern=r"^[-._a-zA-Z0-9]+$")]
 """A key of a Secret's or ConfigMap's data."""
 
@@ -260,6 +257,7 @@ class ConditionType(StrEnum):
     QUORUM_HEALTHY = "QuorumHealthy"
     KAFKA_NODES_HEALTHY = "KafkaNodesHealthy"
     KAFKA_NODES_IN_SYNC = "KafkaNodesInSync"
+    KAFKA_VOLUMES_SIZED = "KafkaVolumesSized"
     CERTIFICATES_VALID = "CertificatesValid"
     KAFKA_USERS_READY = "KafkaUsersReady"
     DATANODES_HEALTHY = "DatanodesHealthy"

@@ -7,3 +7,6 @@ r"""White space and control characters, to be used within brackets.
 
 `\s` is less to Go than to Rust, which knows Unicode's: the API server would take what the operator cannot read.
 """
+
+PORT = "([1-9][0-9]{0,3}|[1-5][0-9]{4}|6[0-4][0-9]{3}|65[0-4][0-9]{2}|655[0-2][0-9]|6553[0-5])"
+"""A port of TCP, as part of a pattern: 1 to 65535."""

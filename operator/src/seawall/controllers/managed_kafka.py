@@ -15,9 +15,11 @@ from seawall.domain.errors import Conflict, Refused
 from seawall.domain.kafka import id_text
 from seawall.domain.managed_kafka.actions import (
     ChangeBudget,
+    ChangePolicy,
     CreateObject,
     MakeIdentity,
     ManagedAction,
+    RemovePolicy,
     WriteIdentity,
     WriteTokens,
 )
@@ -57,6 +59,8 @@ class ManagedKafkaController(Controller[WALCluster, Observed, WALClusterStatus, 
     kafka_clusters: KafkaClusters
     clock: Clock
     stopwatch: Stopwatch
+    operator_namespace: str
+    """Where this process runs: from there it has to reach Kafka."""
     new_id: Callable[[], str] = new_kafka_id
     kind: str = MANAGED_KAFKA
     _safe_since: Since[tuple[int, str]] = field(default_factory=Since)
@@ -75,7 +79,8 @@ class ManagedKafkaController(Controller[WALCluster, Observed, WALClusterStatus, 
         if self.objects is None:
             return Observed(time, is_enabled=False)
         certificates = read_certificates(self.kube, obj.metadata.key, obj.spec.kafka.managed)
-        found = Observed(time, self.objects.find(obj.metadata.key), certificates=certificates)
+        known = self.objects.find(obj.metadata.key)
+        found = Observed(time, known, certificates=certificates, operator=self.operator_namespace)
         nodes = found_nodes(obj.metadata.key, obj.spec.kafka.managed, found.found)
         lost = lost_nodes(obj, nodes, found)
         asked = Asked.VOLUMES if lost else Asked.NODES
@@ -111,6 +116,12 @@ class ManagedKafkaController(Controller[WALCluster, Observed, WALClusterStatus, 
             case ChangeBudget():
                 self._ask_again(obj, action, decide)
                 objects.change_budget(action.found, key.namespace, action.manifest)
+            case ChangePolicy():
+                self._ask_again(obj, action, decide)
+                objects.change_policy(action.found, key.namespace, action.manifest)
+            case RemovePolicy():
+                self._ask_again(obj, action, decide)
+                objects.delete(action.found, key.namespace)
             case _:
                 assert_never(action)
         return action.event()

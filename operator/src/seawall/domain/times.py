@@ -28,6 +28,10 @@ MANAGED_KAFKA_POLL_SECONDS = 2.0
 """While nodes of a managed Kafka begin or are away: pods and Kafka wake nobody."""
 MANAGED_KAFKA_IDLE_SECONDS = 15.0
 """How often a managed Kafka is looked at that is well."""
+MANAGED_KAFKA_SIZED_SECONDS = 60.0
+"""How often it is asked whether volumes are as large as declared: an edit wakes who asks."""
+MANAGED_KAFKA_SIZING_SECONDS = 5.0
+"""The same while one is smaller: a storage driver wakes nobody."""
 MANAGED_KAFKA_IN_SYNC_SECONDS = 5.0
 """How often it is asked whether nodes that are in sync still are; a broker that starts needs longer for its port."""
 MANAGED_KAFKA_IN_SYNC_MS = 1_000

@@ -93,6 +93,7 @@ class Operator:
             self._clock,
             MonotonicStopwatch(),
             S3Stores(),
+            self._settings.pod_namespace,
             self._strimzi(),
             KubeKafkaObjects(self._api) if self._settings.managed_kafka else None,
         )

@@ -18,6 +18,7 @@ from seawall.controllers.kafka_in_sync import KafkaInSyncController
 from seawall.controllers.kafka_removal import KafkaRemovalController
 from seawall.controllers.kafka_roll import KafkaRollController
 from seawall.controllers.kafka_security import KafkaSecurityController
+from seawall.controllers.kafka_volumes import KafkaVolumesController
 from seawall.controllers.kafka_voters import KafkaVotersController
 from seawall.controllers.ledger import LedgerWatch
 from seawall.controllers.managed_kafka import ManagedKafkaController
@@ -67,7 +68,9 @@ from seawall.reconciler import Controller
 
 QUEUES = len(RESOURCES) + 11
 """One of each kind, and those of the ledgers, the schedules, the replicas, the brokers, the restarts, and of the nodes
-of managed Kafkas, their removal, their votes, their restarts, their readiness and their users."""
+QUEUES = len(RESOURCES) + 12
+"""One of each kind, and those of the ledgers, the schedules, the replicas, the brokers, the restarts, and of the nodes
+of managed Kafkas, their restarts, their removal, their votes, their readiness, their volumes and their users."""
 
 
 class WALMeter(
@@ -102,6 +105,8 @@ class Outside:
     clock: Clock
     stopwatch: Stopwatch
     object_stores: ObjectStores
+    operator_namespace: str
+    """The namespace of this process."""
     strimzi: Strimzi | None = None
     kafka_objects: KafkaObjects | None = None
     """None: this process may not run a Kafka; the chart gives the rights for it together with the setting."""
@@ -150,11 +155,12 @@ def wire(
         replication,
         BrokersController(kube, clusters, clock, BrokersObserver(stopwatch), meters.brokers, strimzi),
         RestartController(kube, outside.workloads, observer, stopwatch, meters.restarts),
-        ManagedKafkaController(kube, outside.kafka_objects, clusters, clock, stopwatch),
+        ManagedKafkaController(kube, outside.kafka_objects, clusters, clock, stopwatch, outside.operator_namespace),
         KafkaRemovalController(kube, outside.kafka_objects, clusters, clock, stopwatch),
         KafkaVotersController(kube, outside.kafka_objects, clusters, clock, stopwatch),
         KafkaRollController(kube, outside.kafka_objects, outside.workloads, clusters, ledgers, clock, meters.restarts),
         KafkaInSyncController(kube, outside.kafka_objects, outside.kafka_pods, clusters, clock, stopwatch),
+        KafkaVolumesController(kube, outside.kafka_objects, clock),
         KafkaSecurityController(kube, clusters, clock, outside.kafka_objects is not None),
     )
     deletion = TopicDeletion(kube, ledgers, strimzi)

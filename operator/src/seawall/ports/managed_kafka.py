@@ -14,7 +14,8 @@ from seawall.domain.managed_kafka.objects import Manifest
 class KafkaObjects(Protocol):
     """Objects of managed Kafkas. Reads are never cached. What is deleted is what was found, and no other of its name.
 
-    What is there stays as it is, but for records, budgets, and one StatefulSet at a time.
+    What is there stays as it is, but for records, budgets, the NetworkPolicy, the bytes that volumes ask for, and one
+    StatefulSet at a time.
     """
 
     def find(self, cluster: Key) -> FoundKafka:
@@ -43,6 +44,23 @@ class KafkaObjects(Protocol):
 
         Raises:
             Conflict: it changed since it was found, or is gone.
+        """
+        ...
+
+    def change_policy(self, policy: FoundObject, namespace: str, manifest: Manifest) -> None:
+        """Lets a NetworkPolicy say all that this manifest of it says, and nothing else.
+
+        Raises:
+            Conflict: it changed since it was found, or is gone.
+        """
+        ...
+
+    def grow(self, volume: FoundObject, namespace: str, size: int) -> None:
+        """Lets a claim ask for so many bytes; nothing else of it changes.
+
+        Raises:
+            Conflict: it changed since it was found, or is gone.
+            Refused: its StorageClass does not let it, or a quota.
         """
         ...
 

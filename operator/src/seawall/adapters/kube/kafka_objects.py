@@ -8,9 +8,11 @@ from typing import Any
 from urllib.parse import urlencode
 
 from seawall.adapters.kube.api import KubeApi
+from seawall.adapters.kube.kafka_volumes import volume_size
 from seawall.adapters.kube.objects import controller_reference
 from seawall.adapters.kube.workloads import termination_of
 from seawall.api.meta import Key
+from seawall.api.quantity import format_bytes
 from seawall.api.v1alpha1.cluster import WALCluster
 from seawall.domain.errors import Conflict, Refused
 from seawall.domain.managed_kafka.found import FoundKafka, FoundObject, FoundPod, InSync, Record
@@ -22,7 +24,7 @@ from seawall.domain.managed_kafka.names import (
     format_name,
     identity_name,
 )
-from seawall.domain.managed_kafka.objects import Manifest, ObjectKind
+from seawall.domain.managed_kafka.objects import Manifest, ObjectKind, spec_digest
 from seawall.domain.managed_kafka.pods import CONFIG_VOLUME, CONTAINER, INIT_CONTAINER
 
 _PLACES: Mapping[ObjectKind, tuple[str, str]] = {
@@ -31,6 +33,7 @@ _PLACES: Mapping[ObjectKind, tuple[str, str]] = {
     ObjectKind.VOLUME: ("v1", "persistentvolumeclaims"),
     ObjectKind.BUDGET: ("policy/v1", "poddisruptionbudgets"),
     ObjectKind.CONFIG_MAP: ("v1", "configmaps"),
+    ObjectKind.NETWORK_POLICY: ("networking.k8s.io/v1", "networkpolicies"),
 }
 """The API version and the plural of each kind."""
 _TROUBLE = 400
@@ -92,6 +95,22 @@ class KubeKafkaObjects:
             raise Conflict(f"PodDisruptionBudget {manifest.name} changed")
         spec = {key: value for key, value in raw["spec"].items() if key != "maxUnavailable"}
         self._api.replace(path, {**raw, "spec": {**spec, "minAvailable": manifest.body["spec"]["minAvailable"]}})
+
+    def change_policy(self, policy: FoundObject, namespace: str, manifest: Manifest) -> None:
+        """Replaces all of its spec."""
+        path = f"{_collection(manifest.kind, namespace)}/{manifest.name}"
+        raw = self._api.get(path)
+        if raw is None or _object(manifest.kind, raw) != policy:
+            raise Conflict(f"NetworkPolicy {manifest.name} changed")
+        self._api.replace(path, {**raw, "spec": manifest.body["spec"]})
+
+    def grow(self, volume: FoundObject, namespace: str, size: int) -> None:
+        """UID and resource version in the patch make it a compare-and-swap."""
+        body = {
+            "metadata": {"uid": volume.uid, "resourceVersion": volume.version},
+            "spec": {"resources": {"requests": {"storage": format_bytes(size)}}},
+        }
+        self._api.merge(f"{_collection(volume.kind, namespace)}/{volume.name}", body)
 
     def stop(self, statefulset: FoundObject, namespace: str) -> None:
         """Replaces the number of its pods."""
@@ -155,6 +174,8 @@ def _object(kind: ObjectKind, raw: Mapping[str, Any]) -> FoundObject:
         version=metadata["resourceVersion"],
         min_available=_min_available(raw) if kind is ObjectKind.BUDGET else None,
         replicas=int(raw["spec"].get("replicas", 1)) if kind is ObjectKind.STATEFUL_SET else None,
+        spec_digest=spec_digest(raw.get("spec") or {}) if kind is ObjectKind.NETWORK_POLICY else "",
+        size=volume_size(raw) if kind is ObjectKind.VOLUME else None,
     )
 
 

@@ -182,8 +182,8 @@ class WALClusterStatus(ObjectStatus):
     conditions: Conditions = ()
     """Ready, Reconciling and Stalled (kstatus), KafkaReachable, TopicsReady, DataPlaneReachable,
     DataPlaneConfigDiffers, NearLimit, WALIntact, SharedWithStrimzi, VerificationScheduled, ReplicationHealthy,
-    QuorumHealthy, DatanodesHealthy, RestartsGated, KafkaNodesHealthy, KafkaNodesInSync, CertificatesValid and
-    KafkaUsersReady."""
+    QuorumHealthy, DatanodesHealthy, RestartsGated, KafkaNodesHealthy, KafkaNodesInSync, KafkaVolumesSized,
+    CertificatesValid and KafkaUsersReady."""
     kafka: KafkaStatus | None = None
     """What Kafka says of itself; absent until first contact."""
     managed_kafka: ManagedKafkaStatus | None = None

@@ -6,8 +6,8 @@ from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field, StrictBool
 
-from seawall.api.meta import PORT, APIModel, Rule
-from seawall.api.text import SPACE
+from seawall.api.meta import APIModel, Rule
+from seawall.api.text import PORT, SPACE
 from seawall.api.v1alpha1.secret_refs import (
     ClientCertSecretRef,
     CredentialsSecretRef,

@@ -34,8 +34,8 @@ class NodeStorage(APIModel):
     RULES: ClassVar[tuple[Rule, ...]] = (
         bytes_rule("size", MAX_LARGE),
         Rule(
-            "quantity(string(self.size)).compareTo(quantity(string(oldSelf.size))) == 0",
-            "storage.size is immutable: this version does not grow volumes",
+            "quantity(string(self.size)).compareTo(quantity(string(oldSelf.size))) >= 0",
+            "storage.size may only grow: a volume does not shrink",
         ),
         Rule(
             "has(self.className) == has(oldSelf.className)"
@@ -45,7 +45,7 @@ class NodeStorage(APIModel):
     )
 
     size: LargeBytes
-    """Its size. Immutable."""
+    """Its size. It may grow, if its StorageClass lets volumes grow; no node is restarted for it."""
     class_name: Name | None = None
     """Its StorageClass; absent: the cluster's default. Immutable."""
     delete_claim: StrictBool = False

@@ -1,6 +1,6 @@
 """A Kafka that Seawall runs for one WALCluster (`spec.kafka.managed`): node pools, as people declare them.
 
-What this version does not do yet (fewer nodes, upgrade, grow volumes) is refused here, and the rule says so.
+What this version does not do yet (other controllers, upgrade) is refused here, and the rule says so.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from seawall.api.duration import Duration, duration_rule
 from seawall.api.meta import APIModel, Rule
 from seawall.api.text import SPACE
 from seawall.api.v1alpha1.kafka_node_pools import NodePool
+from seawall.api.v1alpha1.managed_network import ManagedNetworkPolicy
 from seawall.api.v1alpha1.managed_security import ManagedSecurity
 from seawall.api.v1alpha1.topic_pool import CONFIG_KEY
 
@@ -31,6 +32,9 @@ GUARDED_PROPERTIES = (
 )
 """How server properties begin that Seawall sets itself, or that would make records go."""
 
+SHORTEST_DWELL = timedelta(seconds=10)
+"""Where records matter: brokers are fenced within nine seconds."""
+
 _PROPERTY_VALUE = r"^[^\r\n\\]*$"
 """One line of a properties file, and no more."""
 
@@ -44,8 +48,8 @@ class ManagedRollout(APIModel):
     """How long a node may take from when its pod goes until it is Online and in sync. After that people are called, and
     no other node is restarted. Recovering the logs of a node that crashed takes longest."""
     dwell: Annotated[Duration, Field(json_schema_extra={"default": "15s"})] = timedelta(seconds=15)
-    """For so long each look has to show a node Online and in sync before the next one goes. A broker that is cut off
-    answers what was true up to nine seconds before: what is shorter than ten seconds is for tests."""
+    """For so long each look has to show a node Online and in sync before the next one goes. At least 10s: a broker that
+    is cut off answers what was true up to nine seconds before. Less is only for tests, with security.insecure."""
 
 
 class ManagedDeletionPolicy(StrEnum):
@@ -104,6 +108,13 @@ class ManagedKafka(APIModel):
             " unclean elections",
             lambda kafka: not any(re.match(GUARDED_PROPERTIES, key) for key in kafka.config),
         ),
+        Rule(
+            "self.security.insecure || !has(self.rollout) || !has(self.rollout.dwell)"
+            " || duration(self.rollout.dwell) >= duration('10s')",
+            "rollout.dwell must be at least 10s: a broker that is cut off answers what was true up to nine seconds"
+            " before; less is for tests, with security.insecure",
+            lambda kafka: kafka.security.insecure or kafka.rollout.dwell >= SHORTEST_DWELL,
+        ),
     )
 
     version: Annotated[StrictStr, Field(max_length=16, pattern=r"^4[.][123][.][0-9]{1,3}$")]
@@ -121,6 +132,8 @@ class ManagedKafka(APIModel):
     """More server properties, of all nodes. A change restarts nodes one by one."""
     security: ManagedSecurity
     """Who may connect."""
+    network_policy: ManagedNetworkPolicy = ManagedNetworkPolicy()
+    """Whose connections reach its pods. A change restarts nothing."""
     rollout: ManagedRollout = ManagedRollout()
     """How changes get to nodes that run."""
     deletion_policy: ManagedDeletionPolicy = ManagedDeletionPolicy.RETAIN

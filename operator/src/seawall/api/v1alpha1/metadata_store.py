@@ -6,7 +6,8 @@ from typing import Annotated, ClassVar
 
 from pydantic import Field, StrictBool
 
-from seawall.api.meta import PORT, APIModel, Rule
+from seawall.api.meta import APIModel, Rule
+from seawall.api.text import PORT
 from seawall.api.v1alpha1.kafka_access import Endpoint
 from seawall.api.v1alpha1.secret_refs import ClientCertSecretRef, CredentialsSecretRef, SecretKeyRef
 

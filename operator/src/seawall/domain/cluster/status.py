@@ -37,6 +37,7 @@ from seawall.domain.decision import Decision, Published
 from seawall.domain.kafka import KafkaView, NoKafka
 from seawall.domain.kafka_in_sync.decide import own_conditions as in_sync_conditions
 from seawall.domain.kafka_security.status import own_conditions as security_conditions
+from seawall.domain.kafka_volumes.decide import own_conditions as volumes_conditions
 from seawall.domain.ledger.observation import Unavailable
 from seawall.domain.ledger.page import LedgerPage, TopicLine
 from seawall.domain.ledger.reasons import Reason as Against
@@ -269,6 +270,7 @@ def _conditions_of_others(cluster: WALCluster) -> tuple[Condition, ...]:
         *datanode_conditions(status),
         *nodes_conditions(status),
         *in_sync_conditions(status),
+        *volumes_conditions(status),
         *security_conditions(status),
     )
 

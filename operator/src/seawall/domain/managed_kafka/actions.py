@@ -77,4 +77,29 @@ class ChangeBudget:
         return Event(EventType.NORMAL, EventReason.KAFKA_BUDGET_CHANGED, said)
 
 
-ManagedAction = MakeIdentity | WriteIdentity | WriteTokens | CreateObject | ChangeBudget
+@dataclass(frozen=True, slots=True)
+class ChangePolicy:
+    """Let a NetworkPolicy say what is declared."""
+
+    found: FoundObject
+    manifest: Manifest
+
+    def event(self) -> Event:
+        """What the event says."""
+        said = f"NetworkPolicy {self.manifest.name} says what is declared again"
+        return Event(EventType.NORMAL, EventReason.KAFKA_POLICY_CHANGED, said)
+
+
+@dataclass(frozen=True, slots=True)
+class RemovePolicy:
+    """Delete the NetworkPolicy, as it was found: the spec wants none."""
+
+    found: FoundObject
+
+    def event(self) -> Event:
+        """What the event says."""
+        said = f"Deleted NetworkPolicy {self.found.name}: networkPolicy.enabled is false"
+        return Event(EventType.NORMAL, EventReason.KAFKA_POLICY_CHANGED, said)
+
+
+ManagedAction = MakeIdentity | WriteIdentity | WriteTokens | CreateObject | ChangeBudget | ChangePolicy | RemovePolicy

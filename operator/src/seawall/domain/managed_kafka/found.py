@@ -18,6 +18,23 @@ Each emptiness is a question of its own, so that no answer is used twice."""
 
 
 @dataclass(frozen=True, slots=True)
+class VolumeSize:
+    """How large a volume is.
+
+    Attributes:
+        requested: the bytes that its claim asks for.
+        capacity: the bytes that it has; None: the claim is not bound to a volume yet.
+        waits_for_pod: its file system grows when a pod mounts it the next time.
+        trouble: what Kubernetes says of a growth that fails; empty: nothing.
+    """
+
+    requested: int
+    capacity: int | None = None
+    waits_for_pod: bool = False
+    trouble: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class FoundObject:
     """An object that has the labels of a managed Kafka.
 
@@ -27,6 +44,8 @@ class FoundObject:
         version: its resource version.
         replicas: of a StatefulSet, the pods that it makes.
         min_available: of a budget, the number of pods that an eviction leaves; None: it has no number.
+        spec_digest: of a NetworkPolicy, of all that it says.
+        size: of a volume.
     """
 
     kind: ObjectKind
@@ -39,6 +58,8 @@ class FoundObject:
     version: str = ""
     min_available: int | None = None
     replicas: int | None = None
+    spec_digest: str = ""
+    size: VolumeSize | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,6 +180,7 @@ class Observed:
         cleared: nodes without whose volume nothing is lost, in looks that lie far enough apart.
         is_enabled: whether this operator may run a Kafka.
         certificates: as they are in their Secrets; None: this Kafka has none, or nobody has looked.
+        operator: the namespace of this operator.
     """
 
     time: TrustedTime
@@ -167,3 +189,4 @@ class Observed:
     cleared: frozenset[int] = frozenset()
     is_enabled: bool = True
     certificates: Certificates | None = None
+    operator: str = ""

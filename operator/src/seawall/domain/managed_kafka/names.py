@@ -22,6 +22,9 @@ SPEC_HASH_ANNOTATION = f"{GROUP}/spec-hash"
 """On the pods of a managed Kafka: the hash of what the spec said of its node. Where only the other hash is another one,
 a newer Seawall makes something else of the same words."""
 
+OPERATOR_LABELS = {"app.kubernetes.io/component": "operator", "app.kubernetes.io/part-of": "seawall"}
+"""On the pods of the operator, as its chart writes them."""
+
 IN_SYNC_GATE = f"{GROUP}/in-sync"
 """The readiness gate of pods of a managed Kafka, and the condition by which the operator opens it: Kafka counts on all
 that the node has (docs/adr/0067-drains-wait-for-kafka.md)."""
@@ -54,6 +57,11 @@ def format_name(cluster: str) -> str:
 def budget_name(cluster: str, budget: str) -> str:
     """A PodDisruptionBudget."""
     return f"{cluster}-kafka-{budget}"
+
+
+def policy_name(cluster: str) -> str:
+    """The NetworkPolicy."""
+    return f"{cluster}-kafka"
 
 
 def token_key(node: int) -> str:

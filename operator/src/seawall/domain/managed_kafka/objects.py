@@ -30,6 +30,7 @@ class ObjectKind(StrEnum):
     VOLUME = "PersistentVolumeClaim"
     BUDGET = "PodDisruptionBudget"
     CONFIG_MAP = "ConfigMap"
+    NETWORK_POLICY = "NetworkPolicy"
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,6 +68,11 @@ def spec_hash(node: Node) -> str:
     pool = node.pool.model_dump(mode="json", by_alias=True, exclude_defaults=True, exclude={"storage", "replicas"})
     nodes = [list(node.kafka.controller_ids), most_replicas(node.kafka)]
     return hashlib.sha256(json.dumps([said, pool, nodes], sort_keys=True).encode()).hexdigest()[:10]
+
+
+def spec_digest(spec: Body) -> str:
+    """What a spec is known again by, whoever wrote it."""
+    return hashlib.sha256(json.dumps(spec, sort_keys=True).encode()).hexdigest()[:10]
 
 
 def volume(node: Node, cluster_id: str) -> Manifest:

@@ -1,11 +1,11 @@
 """What is to be done for a managed Kafka, in the order in which it is safe; pure.
 
-    volumes → they are recorded → tokens → budgets, configuration, Services, StatefulSets → who registered is recorded
-    → tokens back
+    volumes → they are recorded → tokens → NetworkPolicy → budgets, configuration, Services, StatefulSets
+    → who registered is recorded → tokens back
 
 Each line waits for the one before, and each is derived from the world again: it does not matter who died in between.
-What is there is not changed, but for budgets, which count a node that joins (scale.py): a StatefulSet keeps the
-template with which it was made. While certificates do not fit,
+What is there is not changed, but for budgets, which count a node that joins (scale.py), and the NetworkPolicy
+(network.py): a StatefulSet keeps the template with which it was made. While certificates do not fit,
 nothing is made and no token given; what is known is still recorded, and tokens are still taken back.
 """
 
@@ -16,11 +16,15 @@ from collections.abc import Iterable, Iterator
 from seawall.domain.managed_kafka.actions import CreateObject, ManagedAction, WriteIdentity, WriteTokens
 from seawall.domain.managed_kafka.case import Case
 from seawall.domain.managed_kafka.names import TEMPLATE_HASH_ANNOTATION
+from seawall.domain.managed_kafka.network import first_policy, policy_actions
 from seawall.domain.managed_kafka.node import Node
 from seawall.domain.managed_kafka.objects import Manifest, ObjectKind, budgets, node_objects, volume
 from seawall.domain.managed_kafka.scale import begun_nodes, budgets_to_change
 from seawall.domain.managed_kafka.tokens import recorded, tokens_now, wanted_tokens
 from seawall.domain.managed_kafka.volumes import VolumeState
+
+_OF_ALL = frozenset({ObjectKind.BUDGET, ObjectKind.NETWORK_POLICY})
+"""Kinds of objects that are of no single node."""
 
 
 def plan(case: Case) -> tuple[ManagedAction, ...]:
@@ -38,11 +42,13 @@ def plan(case: Case) -> tuple[ManagedAction, ...]:
     wanted, tokens = wanted_tokens(case), case.observed.found.tokens
     if wanted != tokens_now(case) or tokens is None:
         return (WriteTokens(wanted, None if tokens is None else tokens.version),)
+    if (policy := first_policy(case)) is not None:
+        return (CreateObject(policy),)
     objects: tuple[ManagedAction, ...] = (
         *budgets_to_change(case),
         *(CreateObject(each) for each in _objects(case)),
     )
-    return objects or volumes
+    return (*(objects or volumes), *policy_actions(case))
 
 
 def _only_taken_back(case: Case) -> tuple[ManagedAction, ...]:
@@ -95,7 +101,7 @@ def of_a_former_life(case: Case) -> str | None:
     """An object of ours that another WALCluster owns, or nobody; None: there is none."""
     expected = {node.name for node in case.nodes}
     for (kind, name), found in sorted(case.observed.found.objects.items()):
-        is_meant = kind is ObjectKind.BUDGET or name in expected
+        is_meant = kind in _OF_ALL or name in expected
         if kind is not ObjectKind.VOLUME and is_meant and found.owner_uid != case.cluster.metadata.uid:
             return f"{kind} {name}"
     return None
