@@ -52,7 +52,7 @@ MUTANTS: tuple[Mutant, ...] = (
     (nobody_asks_again, of(stories.test_what_is_put_there_right_before_the_stop_is_seen)),
     (one_look, of(stories.test_nothing_is_stopped_before_two_looks_that_lie_apart_found_nothing)),
     (
-        rewritten(emptiness, "_on_it", "if left:", "if False:"),
+        rewritten(emptiness, "_replicas", "if left:", "if False:"),
         of(stories.test_it_is_not_forgotten_before_it_is_gone_and_fenced),
     ),
     (

@@ -233,6 +233,14 @@ def test_a_lost_status_costs_nothing(world: VotersWorld) -> None:
     assert world.is_done()
 
 
+def test_an_entry_of_an_earlier_change_keeps_nobody_waiting(world: VotersWorld) -> None:
+    """Somebody took `voterChange` out of the status, and left the journal."""
+    world.disrupt(DisruptionKind.KAFKA_VOTER_CHANGE, "wal-102-0")
+    world.lose_disk(follower(world))
+    world.live()
+    assert world.is_done()
+
+
 def test_a_paused_one_is_left_alone(world: VotersWorld) -> None:
     lost, before = follower(world), world.votes()
     world.kube.apply(WAL, world.spec, annotations={"seawall.dev/paused": "true"})

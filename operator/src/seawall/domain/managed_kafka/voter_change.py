@@ -64,9 +64,10 @@ def _go_on(case: Case, observed: VotersObserved, change: VoterChange, wish: Vote
     cluster, entry = case.cluster, case.cluster.status.disruption
     node = next(each for each in case.nodes if each.id == wish.node)
     why = f"{PAUSED_ANNOTATION} is set" if cluster.metadata.is_paused else why_not(wish, observed)
+    own = of_kind(entry, DisruptionKind.KAFKA_VOTER_CHANGE)
+    if own is not None and (why is not None or not _is_of(own, node, wish)):  # others may be disrupted meanwhile
+        return _record(cluster, change, None, why or "an earlier change of a vote is over")
     if why is not None:
-        if of_kind(entry, DisruptionKind.KAFKA_VOTER_CHANGE) is not None:  # others may be disrupted meanwhile
-            return _record(cluster, change, None, why)
         return _waiting(cluster, change, why)
     if entry is not None and not _is_of(entry, node, wish):
         what = f"status.disruption has {entry.kind} of {entry.name}"
