@@ -54,6 +54,7 @@ class VolumesWorld(ManagedWorld):
         grown: claims that the operator let grow, in that order.
         asked: by UID of a claim the most that it ever asked for.
         declared: the most that was ever declared.
+        known: UIDs of claims that the identity has named; it may be lost right before a call.
     """
 
     sizes: bool = False
@@ -62,6 +63,7 @@ class VolumesWorld(ManagedWorld):
     grown: list[str] = field(default_factory=list)
     asked: dict[str, int] = field(default_factory=dict)
     declared: int = GI
+    known: set[str | None] = field(default_factory=set)
 
     def __post_init__(self) -> None:
         self.objects = JudgedObjects(world=self)
@@ -155,17 +157,16 @@ class VolumesWorld(ManagedWorld):
     def judge_grown(self, before: FoundObject, size: int) -> None:
         """What the operator has let grow."""
         self.grown.append(before.name)
-        known = set[str | None]()
-        for key, record in self.objects.records.items():
-            if key.name.endswith("identity"):
-                known = {each.volume for each in _identity(record.data).nodes.values()}
-        if before.uid not in known:
+        if before.uid not in self.known:
             self.violations.append(f"{before.name} is not what the identity knows, and grows")
         if size > self.declared:
             self.violations.append(f"{before.name} asks for {size}: nobody wants that")
 
     def check(self, after: str) -> None:
         """What must be true after each change."""
+        for key, record in self.objects.records.items():
+            if key.name.endswith("identity"):
+                self.known |= {each.volume for each in _identity(record.data).nodes.values()}
         for (kind, _), meta in self.objects.meta.items():
             if kind is ObjectKind.VOLUME and meta.size is not None:
                 if meta.size.requested < self.asked.get(meta.uid, 0):
