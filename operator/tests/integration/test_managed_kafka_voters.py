@@ -1,7 +1,8 @@
 """Votes of a managed Kafka on real parts: a controller's disk is lost, and three become five and three again.
 
 API server, entrypoint and Kafka's processes are real; only the kubelet, the StatefulSet controller and the disruption
-controller are the test's. A producer writes all the time.
+controller are the test's. A producer writes all the time. In every run a vote comes and goes on real processes in the
+contract of the port (contract/test_voters_contract.py).
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ from tests.integration.test_managed_kafka_roll import TOPIC, Writer, read_all
 from tests.support.kube import WAL_CLUSTERS
 from tests.support.kubelet import Kubelet, empty
 
-pytestmark = pytest.mark.integration
+pytestmark = [pytest.mark.integration, pytest.mark.soak]
 
 LOST = 101
 WITHIN = 400.0
