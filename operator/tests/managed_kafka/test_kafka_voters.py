@@ -19,8 +19,8 @@ from seawall.domain.managed_kafka.node import Ids, nodes_of
 from seawall.domain.managed_kafka.objects import ObjectKind
 from seawall.domain.managed_kafka.tokens import heard_of
 from seawall.domain.managed_kafka.volumes import why_not_without
-from seawall.domain.managed_kafka.voters import LOST_FOR
 from seawall.domain.partitions import Broker, BrokerState, Partition, PartitionId, Quorum, QuorumReplica
+from seawall.domain.times import MANAGED_KAFKA_LOST_FOR
 from tests.managed_kafka.test_managed_kafka_crash import identity
 from tests.worlds.kafka_voters_world import CHANGES, VotersWorld
 from tests.worlds.managed_world import WAITS, WAL, pool
@@ -89,7 +89,7 @@ def test_its_vote_goes_only_after_a_silence_and_then_looks_that_lie_apart(world:
     lost, began = follower(world), world.time.time
     world.lose_disk(lost)
     world.live(until=lambda: lost not in world.votes())
-    assert world.time.time - began >= 2 * LOST_FOR
+    assert world.time.time - began >= 2 * MANAGED_KAFKA_LOST_FOR
 
 
 def test_one_that_is_merely_down_keeps_its_vote(world: VotersWorld) -> None:

@@ -52,7 +52,9 @@ MUTANTS: tuple[Mutant, ...] = (
         of(stories.test_the_only_controller_stays_lost_and_says_so, stories.ONE),
     ),
     (  # one look
-        rewritten(voters, "_against_removal", "observed.wished_for.get(wish, timedelta()) < LOST_FOR", "False"),
+        rewritten(
+            voters, "_against_removal", "observed.wished_for.get(wish, timedelta()) < MANAGED_KAFKA_LOST_FOR", "False"
+        ),
         of(stories.test_its_vote_goes_only_after_a_silence_and_then_looks_that_lie_apart),
     ),
     (  # two away

@@ -42,6 +42,8 @@ MANAGED_KAFKA_GRACE_SECONDS = 300
 """What a broker has for handing over what it leads, before it is killed."""
 MANAGED_KAFKA_CLEARED_MS = 15_000
 """For so long every look must find that nothing is lost with a volume: a broker that died is fenced within nine."""
+MANAGED_KAFKA_LOST_FOR = timedelta(seconds=15)
+"""For so long every look must find that a controller's disk is lost before its vote is taken."""
 MANAGED_KAFKA_EMPTY_FOR = timedelta(seconds=15)
 """For so long every look must find nothing on a broker before it is taken out."""
 CERTIFICATE_EXPIRES_SOON = timedelta(days=30)

@@ -16,10 +16,7 @@ from seawall.domain.managed_kafka.case import Case
 from seawall.domain.managed_kafka.node import Node
 from seawall.domain.managed_kafka.volumes import VolumeState, is_heard
 from seawall.domain.partitions import Quorum, QuorumReplica
-from seawall.domain.times import MANAGED_KAFKA_CAUGHT_UP_MS, MANAGED_KAFKA_CLEARED_MS
-
-LOST_FOR = timedelta(milliseconds=MANAGED_KAFKA_CLEARED_MS)
-"""For so long every look must find that a disk is lost."""
+from seawall.domain.times import MANAGED_KAFKA_CAUGHT_UP_MS, MANAGED_KAFKA_LOST_FOR
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,7 +121,7 @@ def _against_removal(wish: VoterWish, observed: VotersObserved, quorum: Quorum) 
     others = [each for each in quorum.voters if each.id != wish.node]
     if 2 * len(others) <= len(quorum.voters):
         yield f"{len(others)} of {len(quorum.voters)} voters are no majority without it"
-    if not _is_to_leave(wish, observed.case) and observed.wished_for.get(wish, timedelta()) < LOST_FOR:
+    if not _is_to_leave(wish, observed.case) and observed.wished_for.get(wish, timedelta()) < MANAGED_KAFKA_LOST_FOR:
         yield "that its disk is lost is looked at once more"
 
 
