@@ -128,7 +128,7 @@ class Process:
             if not self.is_running():
                 raise BedError(f"{self.name} ended while it was starting:\n{self.tail()}")
             if time.monotonic() > began + timeout * patience():
-                raise BedError(f"{self.name} was not ready after {time.monotonic() - began:.0f} s:\n{self.tail()}")
+                raise BedError(f"{self.name} was not ready within {time.monotonic() - began:.0f} s:\n{self.tail()}")
             time.sleep(0.05)
 
     def stop(self, timeout: float) -> None:

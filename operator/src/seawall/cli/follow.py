@@ -6,7 +6,8 @@ from collections.abc import Callable, Generator, Mapping
 from typing import Any, Protocol
 
 from seawall.api.meta import ConditionType
-from seawall.domain.errors import Refused
+from seawall.domain.errors import OutsideUnavailable, Refused
+from seawall.domain.times import CLI_SILENT_LOOKS
 
 Status = Mapping[str, Any]
 
@@ -42,15 +43,26 @@ def follow(
 ) -> Generator[str, None, Status]:
     """Yields what is printed, and returns the status of which `is_there` is true; `pause` passes the time between.
 
-    `watch` is given each status that is not the last.
+    `watch` is given each status that is not the last. A look without an answer is told, and there is another one: who
+    has waited for an hour is not to begin anew because an API server was replaced.
 
     Raises:
         Refused: the object is gone.
-        OutsideUnavailable: the API server did not answer.
+        OutsideUnavailable: the API server did not answer many times.
     """
-    reported = ""
+    reported, silent = "", 0
     while True:
-        found = api.get(path)
+        try:
+            found = api.get(path)
+        except OutsideUnavailable as silence:
+            silent += 1
+            if silent == CLI_SILENT_LOOKS:
+                raise
+            if silent == 1:
+                yield f"Asking again: {silence}"
+            pause()
+            continue
+        silent = 0
         if found is None:
             raise Refused(f"the {noun} was deleted before it was over")
         status: Status = found.get("status", {})
