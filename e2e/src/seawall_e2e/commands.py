@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 from pathlib import Path
 from typing import Any
+
+from seawall_e2e.waiting import patience
 
 Object = dict[str, Any]
 """A Kubernetes object as JSON."""
 
 LONGEST_WORD = 200
 """A class path has thousands of characters."""
+OWN_BOUND = re.compile(r"--timeout=(\d+)s")
+"""As kubectl and helm take it."""
 
 
 class CommandFailed(AssertionError):  # noqa: N818 - named for what happened
@@ -25,9 +30,12 @@ class CommandFailed(AssertionError):  # noqa: N818 - named for what happened
 def run(*command: str | Path, stdin: str = "", timeout: float = 60, show_progress: bool = False) -> str:
     """Runs a command to its end and returns its stdout; failure and delay are CommandFailed.
 
-    With `show_progress` its stderr goes to ours instead of into the error.
+    Its bound, and the one that it is told, are those of a quiet machine (`patience`): helm that is ended in the middle
+    leaves a release that no other helm may touch. With `show_progress` its stderr goes to ours instead of into the
+    error.
     """
-    stderr = None if show_progress else subprocess.PIPE
+    stderr, times = None if show_progress else subprocess.PIPE, patience()
+    command, timeout = tuple(_told(word, times) for word in command), timeout * times
     try:
         done = subprocess.run(
             command, input=stdin, stdout=subprocess.PIPE, stderr=stderr, text=True, timeout=timeout, check=False
@@ -40,6 +48,11 @@ def run(*command: str | Path, stdin: str = "", timeout: float = 60, show_progres
     if done.returncode != 0:
         raise CommandFailed(command, f"ended with {done.returncode}", (done.stderr or done.stdout).strip())
     return done.stdout
+
+
+def _told(word: str | Path, times: float) -> str | Path:
+    own = OWN_BOUND.fullmatch(word) if isinstance(word, str) else None
+    return word if own is None else f"--timeout={int(own[1]) * times:.0f}s"
 
 
 def kubectl(*words: str, stdin: str = "", timeout: float = 60) -> str:
