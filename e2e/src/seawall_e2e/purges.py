@@ -83,7 +83,7 @@ class Purges:
 
     def wait_until_over(self) -> None:
         """Waits until every run has ended."""
-        wait_until(lambda: not self._unfinished(), "every run has ended", every=0.5, explain=self.explain)
+        wait_until(lambda: not self._unfinished(), "every run has ended", within=240, every=0.5, explain=self.explain)
 
     def purge_once(self, name: str, **spec: Any) -> Run:
         """One run, by hand, to its end."""
@@ -93,7 +93,7 @@ class Purges:
             found = Run.of(get(self.wal.namespace, "walpurges", name))
             return found if found.stage in {"Completed", "Failed"} else None
 
-        return wait_until(ended, f"run {name} has ended", every=0.5, explain=self.explain)
+        return wait_until(ended, f"run {name} has ended", within=240, every=0.5, explain=self.explain)
 
     def runs(self) -> list[Run]:
         """All runs, oldest first; those that have not begun last."""
