@@ -31,7 +31,7 @@ test: ## Everything: check, unit, integration and e2e tests; what CI runs
 	@.ci/timed 'python environment' $(MAKE) --no-print-directory .venv/.stamp
 	@.ci/timed 'binaries and jars' $(MAKE) --no-print-directory tools
 	@.ci/timed 'check, beside it cluster, Kafka and images' $(MAKE) --no-print-directory -j4 -Oline check collect images spark-images
-	@$(INSTANCE_ENV) && .ci/timed 'tests' $(PYTEST) -n 3 --dist loadgroup --no-loadscope-reorder $(TESTS)
+	@$(INSTANCE_ENV) && .ci/timed 'tests' $(PYTEST) -n 4 --dist loadgroup --no-loadscope-reorder $(TESTS)
 
 test-unit: .venv/.stamp ## Tests of pure functions; needs no process
 	$(PYTEST) operator/tests spark-apps e2e/refdb/tests e2e/checker/tests -m 'not integration'
