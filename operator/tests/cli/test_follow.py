@@ -8,7 +8,7 @@ import pytest
 
 from seawall.cli.follow import follow
 from seawall.domain.errors import OutsideUnavailable, Refused
-from seawall.domain.times import CLI_SILENT_LOOKS
+from seawall.domain.times import CLI_UNANSWERED
 
 SILENCE = OutsideUnavailable("GET /run: no answer")
 OVER = {"status": {"stage": "Completed"}}
@@ -43,9 +43,9 @@ def test_a_silence_is_told_once_and_asked_over() -> None:
 
 
 def test_a_silence_that_lasts_ends_it() -> None:
-    api = Answers(*[SILENCE] * (CLI_SILENT_LOOKS - 1), OVER)
+    api = Answers(*[SILENCE] * (CLI_UNANSWERED - 1), OVER)
     assert told(api) == ["Asking again: GET /run: no answer"]
-    api = Answers(*[SILENCE] * CLI_SILENT_LOOKS, OVER)
+    api = Answers(*[SILENCE] * CLI_UNANSWERED, OVER)
     with pytest.raises(OutsideUnavailable, match="no answer"):
         told(api)
     assert api.left == [OVER]

@@ -7,7 +7,7 @@ from typing import Any, Protocol
 
 from seawall.api.meta import ConditionType
 from seawall.domain.errors import OutsideUnavailable, Refused
-from seawall.domain.times import CLI_SILENT_LOOKS
+from seawall.domain.times import CLI_UNANSWERED
 
 Status = Mapping[str, Any]
 
@@ -56,7 +56,7 @@ def follow(
             found = api.get(path)
         except OutsideUnavailable as silence:
             silent += 1
-            if silent == CLI_SILENT_LOOKS:
+            if silent == CLI_UNANSWERED:
                 raise
             if silent == 1:
                 yield f"Asking again: {silence}"

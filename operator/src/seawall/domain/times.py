@@ -10,7 +10,7 @@ from datetime import timedelta
 
 CLI_POLL_SECONDS = 1.0
 """Between two looks at a run that is waited for."""
-CLI_SILENT_LOOKS = 10
+CLI_UNANSWERED = 10
 """So many looks after each other go without an answer before a command that waits gives up: an API server is replaced
 in less. What it waits for goes on without it."""
 LOCAL_VERIFICATION_HELD_FOR = timedelta(hours=6)
