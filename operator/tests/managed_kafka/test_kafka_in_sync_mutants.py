@@ -81,7 +81,7 @@ MUTANTS: tuple[Mutant, ...] = (
     ),
     # One look.
     (
-        rewritten(KafkaInSyncController, "_steady", "now - at >= MANAGED_KAFKA_IN_SYNC_MS", "True"),
+        rewritten(KafkaInSyncController, "_steady", "lasted >= enough", "True"),
         stories.test_a_new_pod_counts_only_when_it_was_seen_in_sync_twice,
     ),
     (nobody_asks_again, of(stories.test_what_is_old_by_the_time_it_is_said_is_not_said)),

@@ -8,8 +8,8 @@ from collections.abc import Callable
 import pytest
 
 from seawall.api.v1alpha1.kafka_node_pools import NodePool
-from seawall.controllers import kafka_removal
 from seawall.controllers.controller import Controller
+from seawall.controllers.since import Since
 from seawall.domain.managed_kafka import emptiness, removal, scale
 from seawall.domain.times import MANAGED_KAFKA_EMPTY_FOR
 from tests.managed_kafka import test_kafka_removal as stories
@@ -36,11 +36,7 @@ def nobody_asks_again(patch: Patch) -> None:
 
 def one_look(patch: Patch) -> None:
     """Empty once is empty."""
-    patch.setattr(
-        kafka_removal.KafkaRemovalController,
-        "_empty_for",
-        lambda _, __, found: dict.fromkeys(found, MANAGED_KAFKA_EMPTY_FOR),
-    )
+    patch.setattr(Since, "note", lambda _, __, found, ___: dict.fromkeys(found, MANAGED_KAFKA_EMPTY_FOR))
 
 
 def ids_are_used_again(patch: Patch) -> None:

@@ -60,7 +60,7 @@ MUTANTS: tuple[Mutant, ...] = (
         of(stories.test_a_claim_that_is_not_bound_is_left_alone),
     ),
     (
-        rewritten(decide, "_sized", "record.volume == volume.uid", "True"),
+        rewritten(decide, "_sized", "record.volume != volume.uid", "False"),
         of(stories.test_a_claim_that_the_identity_does_not_know_is_left_alone),
     ),
     (

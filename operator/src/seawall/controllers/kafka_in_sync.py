@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
+from datetime import timedelta
 from typing import ClassVar
 
-from seawall.api.meta import InvalidSpec, Key
+from seawall.api.meta import Key
 from seawall.api.v1alpha1.cluster import WALCluster, WALClusterStatus
 from seawall.controllers.controller import Controller
 from seawall.controllers.since import Since
@@ -49,8 +50,7 @@ class KafkaInSyncController(Controller[WALCluster, InSyncObserved, WALClusterSta
 
     def observe(self, obj: WALCluster) -> InSyncObserved:
         """Reads the pods and then asks Kafka: what it says is younger than the container that it is said of."""
-        key, time = obj.metadata.key, self.clock.trusted()
-        managed = None if isinstance(obj.spec, InvalidSpec) else obj.spec.kafka.managed
+        key, time, managed = obj.metadata.key, self.clock.trusted(), obj.managed_kafka
         if self.objects is None or managed is None or obj.metadata.deletion_timestamp is not None:
             self.forget(key)
             return InSyncObserved(time, "there is none", is_managed=False)
@@ -73,6 +73,6 @@ class KafkaInSyncController(Controller[WALCluster, InSyncObserved, WALClusterSta
 
     def _steady(self, key: Key, observed: InSyncObserved) -> frozenset[Run]:
         """What this process saw in sync at each look since one that is long enough ago."""
-        now = self.stopwatch.milliseconds()
-        since = self._since.note(key, in_sync_now(observed), now)
-        return frozenset(run for run, at in since.items() if now - at >= MANAGED_KAFKA_IN_SYNC_MS)
+        in_sync_for = self._since.note(key, in_sync_now(observed), self.stopwatch.milliseconds())
+        enough = timedelta(milliseconds=MANAGED_KAFKA_IN_SYNC_MS)
+        return frozenset(run for run, lasted in in_sync_for.items() if lasted >= enough)

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass, field, replace
-from datetime import timedelta
 from typing import ClassVar, assert_never
 
-from seawall.api.meta import InvalidSpec, Key
+from seawall.api.meta import Key
 from seawall.api.v1alpha1.cluster import WALCluster, WALClusterStatus
 from seawall.controllers.controller import Controller
 from seawall.controllers.since import Since
@@ -58,8 +57,7 @@ class KafkaRemovalController(Controller[WALCluster, RemovalObserved, WALClusterS
     def observe(self, obj: WALCluster) -> RemovalObserved:
         """Reads objects and pods, and then asks Kafka, if a node is to be taken out."""
         key, time = obj.metadata.key, self.clock.trusted()
-        is_managed = not isinstance(obj.spec, InvalidSpec) and obj.spec.kafka.managed is not None
-        if not is_managed or self.objects is None:
+        if obj.managed_kafka is None or self.objects is None:
             return self._without(key, "there is no managed Kafka")
         found = Observed(time, self.objects.find(key))
         case = known_case(obj, found)
@@ -74,7 +72,8 @@ class KafkaRemovalController(Controller[WALCluster, RemovalObserved, WALClusterS
             return self._without(key, asked)
         observed = RemovalObserved(asked, self._stored(obj))
         is_empty = why_not_empty(node, observed) is None
-        return replace(observed, empty_for=self._empty_for(key, {node.id} if is_empty else set()))
+        empty = (node.id,) if is_empty else ()
+        return replace(observed, empty_for=self._empty_since.note(key, empty, self.stopwatch.milliseconds()))
 
     def decide(self, obj: WALCluster, observed: RemovalObserved) -> RemovalDecision:
         """Decides (pure)."""
@@ -111,11 +110,6 @@ class KafkaRemovalController(Controller[WALCluster, RemovalObserved, WALClusterS
             return {}
         counted = Counter(broker for by_broker in sizes.by_partition.values() for broker in by_broker)
         return {broker: counted[broker] for broker in sizes.reported}
-
-    def _empty_for(self, key: Key, empty: set[int]) -> dict[int, timedelta]:
-        now = self.stopwatch.milliseconds()
-        since = self._empty_since.note(key, empty, now)
-        return {node: timedelta(milliseconds=now - at) for node, at in since.items()}
 
     def _without(self, key: Key, case: Case | str) -> RemovalObserved:
         """Nobody asked Kafka: what was empty is not known to be."""

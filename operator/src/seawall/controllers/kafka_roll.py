@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import ClassVar, assert_never
 
-from seawall.api.meta import InvalidSpec, Key
+from seawall.api.meta import Key
 from seawall.api.v1alpha1.cluster import WALCluster, WALClusterStatus
 from seawall.api.v1alpha1.purge import WALPurge
 from seawall.controllers.controller import Controller
@@ -62,8 +62,7 @@ class KafkaRollController(Controller[WALCluster, RollObserved, WALClusterStatus,
     def observe(self, obj: WALCluster) -> RollObserved:
         """Reads the pods and then asks Kafka, and that only while a roll is due or under way."""
         key, time = obj.metadata.key, self.clock.trusted()
-        is_managed = not isinstance(obj.spec, InvalidSpec) and obj.spec.kafka.managed is not None
-        if not is_managed or self.objects is None:
+        if obj.managed_kafka is None or self.objects is None:
             self.meter.forget_kafka_nodes(key)
             return self._without(key, known_case(obj, Observed(time, is_enabled=False)))
         self._measure(obj)

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import ClassVar, assert_never
 
-from seawall.api.meta import ConditionType, InvalidSpec, Key
+from seawall.api.meta import ConditionType, Key
 from seawall.api.v1alpha1.cluster import WALCluster, WALClusterStatus
 from seawall.api.v1alpha1.kafka_node_pools import NodeRole
 from seawall.api.v1alpha1.managed_kafka import ManagedKafka
@@ -67,7 +67,7 @@ class KafkaSecurityController(Controller[WALCluster, Observed, WALClusterStatus,
 
     def observe(self, obj: WALCluster) -> Observed:
         """Reads the Secrets, and asks Kafka once a broker is Online."""
-        time, key, managed = self.clock.trusted(), obj.metadata.key, _managed(obj)
+        time, key, managed = self.clock.trusted(), obj.metadata.key, obj.managed_kafka
         if managed is None or managed.security.insecure:
             self.forget(key)
             return Observed(time)
@@ -129,7 +129,7 @@ class KafkaSecurityController(Controller[WALCluster, Observed, WALClusterStatus,
         return {user.name: read_password(self.kube, key.namespace, user.secret_name) for user in managed.security.users}
 
     def _observed_password(self, obj: WALCluster, action: SetPassword) -> Password:
-        managed = _managed(obj)
+        managed = obj.managed_kafka
         found = {} if managed is None else self._passwords(obj.metadata.key, managed)
         password = found.get(action.user)
         if not isinstance(password, Password) or password.digest != action.digest:
@@ -139,7 +139,3 @@ class KafkaSecurityController(Controller[WALCluster, Observed, WALClusterStatus,
     def _remember(self, key: Key, user: str, digest: str) -> None:
         with self._lock:
             self._given.setdefault(key, {})[user] = digest
-
-
-def _managed(obj: WALCluster) -> ManagedKafka | None:
-    return None if isinstance(obj.spec, InvalidSpec) else obj.spec.kafka.managed

@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from seawall.api.meta import InvalidSpec
 from seawall.api.v1alpha1.cluster import WALCluster, WALClusterStatus
 from seawall.controllers.controller import Controller
 from seawall.domain.errors import Refused
@@ -38,8 +37,7 @@ class KafkaVolumesController(Controller[WALCluster, VolumesObserved, WALClusterS
     def observe(self, obj: WALCluster) -> VolumesObserved:
         """Reads the volumes, and what the identity knows of them."""
         time = self.clock.trusted()
-        is_managed = not isinstance(obj.spec, InvalidSpec) and obj.spec.kafka.managed is not None
-        if self.objects is None or not is_managed or obj.metadata.deletion_timestamp is not None:
+        if self.objects is None or obj.managed_kafka is None or obj.metadata.deletion_timestamp is not None:
             return VolumesObserved(time, "there is none", is_managed=False)
         found = self.objects.find(obj.metadata.key)
         if found.identity is None:  # what would be made of the volumes themselves vouches for none of them

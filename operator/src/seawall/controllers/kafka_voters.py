@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from datetime import timedelta
 from typing import ClassVar, assert_never
 
-from seawall.api.meta import ConditionType, InvalidSpec, Key
+from seawall.api.meta import ConditionType, Key
 from seawall.api.v1alpha1.cluster import WALCluster, WALClusterStatus
 from seawall.api.v1alpha1.disruption import DisruptionKind, of_kind
 from seawall.controllers.controller import Controller
@@ -52,8 +51,7 @@ class KafkaVotersController(Controller[WALCluster, VotersObserved, WALClusterSta
     def observe(self, obj: WALCluster) -> VotersObserved:
         """Reads objects and pods, and then asks Kafka, while nodes are not all known to be well."""
         key, time = obj.metadata.key, self.clock.trusted()
-        is_managed = not isinstance(obj.spec, InvalidSpec) and obj.spec.kafka.managed is not None
-        if not is_managed or self.objects is None:
+        if obj.managed_kafka is None or self.objects is None:
             return self._without(key, "there is no managed Kafka")
         if not _is_asked(obj):
             return self._without(key, "all nodes are well")
@@ -65,7 +63,9 @@ class KafkaVotersController(Controller[WALCluster, VotersObserved, WALClusterSta
         asked = known_case(obj, replace(found, kafka=answer))
         if isinstance(asked, str):
             return self._without(key, asked)
-        return VotersObserved(asked, self._wished_for(key, wished(asked)))
+        wish = wished(asked)
+        wishes = () if wish is None else (wish,)
+        return VotersObserved(asked, self._wished_since.note(key, wishes, self.stopwatch.milliseconds()))
 
     def decide(self, obj: WALCluster, observed: VotersObserved) -> VotersDecision:
         """Decides (pure)."""
@@ -85,11 +85,6 @@ class KafkaVotersController(Controller[WALCluster, VotersObserved, WALClusterSta
             case _:
                 assert_never(action)
         return action.event()
-
-    def _wished_for(self, key: Key, wish: VoterWish | None) -> dict[VoterWish, timedelta]:
-        now = self.stopwatch.milliseconds()
-        since = self._wished_since.note(key, () if wish is None else (wish,), now)
-        return {each: timedelta(milliseconds=now - at) for each, at in since.items()}
 
     def _without(self, key: Key, case: Case | str) -> VotersObserved:
         """Nobody asked Kafka: what was wished is not known to be."""

@@ -5,9 +5,10 @@ from __future__ import annotations
 import uuid
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
+from datetime import timedelta
 from typing import ClassVar, assert_never
 
-from seawall.api.meta import InvalidSpec, Key
+from seawall.api.meta import Key
 from seawall.api.v1alpha1.cluster import WALCluster, WALClusterStatus
 from seawall.controllers.controller import Controller
 from seawall.controllers.since import Since
@@ -72,16 +73,16 @@ class ManagedKafkaController(Controller[WALCluster, Observed, WALClusterStatus, 
 
     def observe(self, obj: WALCluster) -> Observed:
         """Reads its objects and then asks Kafka: what pods say of empty volumes is older than what Kafka says."""
-        time = self.clock.trusted()
-        if isinstance(obj.spec, InvalidSpec) or obj.spec.kafka.managed is None:
+        time, managed = self.clock.trusted(), obj.managed_kafka
+        if managed is None:
             self.forget(obj.metadata.key)
             return Observed(time)
         if self.objects is None:
             return Observed(time, is_enabled=False)
-        certificates = read_certificates(self.kube, obj.metadata.key, obj.spec.kafka.managed)
+        certificates = read_certificates(self.kube, obj.metadata.key, managed)
         known = self.objects.find(obj.metadata.key)
         found = Observed(time, known, certificates=certificates, operator=self.operator_namespace)
-        nodes = found_nodes(obj.metadata.key, obj.spec.kafka.managed, found.found)
+        nodes = found_nodes(obj.metadata.key, managed, found.found)
         lost = lost_nodes(obj, nodes, found)
         asked = Asked.VOLUMES if lost else Asked.NODES
         asker = KafkaNodesAsker(self.kube, self.kafka_clusters)
@@ -128,7 +129,7 @@ class ManagedKafkaController(Controller[WALCluster, Observed, WALClusterStatus, 
 
     def _require_secured(self, found: WALCluster) -> None:
         """Nothing is made for nodes that could not talk to each other, as their Secrets are right now."""
-        managed = None if isinstance(found.spec, InvalidSpec) else found.spec.kafka.managed
+        managed = found.managed_kafka
         if managed is None:
             raise Conflict(f"WALCluster {found.metadata.key} changed")
         certificates = read_certificates(self.kube, found.metadata.key, managed)
@@ -153,6 +154,6 @@ class ManagedKafkaController(Controller[WALCluster, Observed, WALClusterStatus, 
             for node in lost
             if why_not_without(node, observed.kafka) is None
         }
-        now = self.stopwatch.milliseconds()
-        since = self._safe_since.note(key, safe, now)
-        return frozenset(node for (node, _), at in since.items() if now - at >= MANAGED_KAFKA_CLEARED_MS)
+        safe_for = self._safe_since.note(key, safe, self.stopwatch.milliseconds())
+        enough = timedelta(milliseconds=MANAGED_KAFKA_CLEARED_MS)
+        return frozenset(node for (node, _), lasted in safe_for.items() if lasted >= enough)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from datetime import timedelta
 from typing import Generic, TypeVar
 
 from seawall.api.meta import Key
@@ -19,16 +20,16 @@ class Since(Generic[T]):
     _lock: threading.Lock = field(default_factory=threading.Lock)
     _first: dict[Key, dict[T, int]] = field(default_factory=dict)
 
-    def note(self, key: Key, found: Iterable[T], now: int) -> dict[T, int]:
+    def note(self, key: Key, found: Iterable[T], now: int) -> dict[T, timedelta]:
         """Notes what a look has found at `now` (milliseconds of a stopwatch); what it has not found is forgotten.
 
         Returns:
-            When each was found first.
+            For how long each has been found.
         """
         with self._lock:
             before = self._first.get(key, {})
             self._first[key] = {each: before.get(each, now) for each in found}
-            return dict(self._first[key])
+            return {each: timedelta(milliseconds=now - first) for each, first in self._first[key].items()}
 
     def forget(self, key: Key) -> None:
         """Forgets an object."""

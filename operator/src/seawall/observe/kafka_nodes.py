@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
-from seawall.api.meta import InvalidSpec, Key
+from seawall.api.meta import Key
 from seawall.api.v1alpha1.cluster import WALCluster
 from seawall.domain.errors import OutsideUnavailable, Refused
 from seawall.domain.kafka import KafkaConnection, NoKafka
@@ -30,8 +30,8 @@ class Asked:
 
 def why_forming(kube: Kube, cluster: WALCluster) -> str | None:
     """Why no topics may be made in a managed Kafka yet; None: they may, or somebody else runs it."""
-    spec, key = cluster.spec, cluster.metadata.key
-    if isinstance(spec, InvalidSpec) or spec.kafka.managed is None:
+    key = cluster.metadata.key
+    if cluster.managed_kafka is None:
         return None
     tokens = kube.get_config_map(Key(key.namespace, format_name(key.name)))
     return why_no_topics(key.name, None if tokens is None else tokens.data)

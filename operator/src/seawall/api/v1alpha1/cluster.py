@@ -19,6 +19,7 @@ from seawall.api.v1alpha1.job_rules import job_rules
 from seawall.api.v1alpha1.kafka_brokers import BrokersStatus, InternalTopicsSpec, KafkaStatus
 from seawall.api.v1alpha1.kafka_security_status import KafkaSecurityStatus
 from seawall.api.v1alpha1.kafka_spec import KafkaSpec as KafkaSpec  # noqa: PLC0414 - where the spec is
+from seawall.api.v1alpha1.managed_kafka import ManagedKafka
 from seawall.api.v1alpha1.managed_kafka_status import ManagedKafkaStatus, NodeRemoval, VoterChange
 from seawall.api.v1alpha1.reassignment import ReassignmentSpec, ReassignmentStatus
 from seawall.api.v1alpha1.rollout import RestartStatus
@@ -254,6 +255,11 @@ class WALCluster(Resource[WALClusterSpec, WALClusterStatus]):
             return found
         kafka = spec.kafka.model_copy(update={"managed": spec.kafka.managed.without(frozenset(managed.removed))})
         return replace(found, spec=spec.model_copy(update={"kafka": kafka}))
+
+    @property
+    def managed_kafka(self) -> ManagedKafka | None:
+        """The Kafka that Seawall is to run for it; None: somebody else runs it, or the spec does not say it validly."""
+        return None if isinstance(self.spec, InvalidSpec) else self.spec.kafka.managed
 
     @property
     def prefix(self) -> str | None:

@@ -89,9 +89,9 @@ def decide(cluster: WALCluster, observed: VolumesObserved) -> VolumesDecision:
         own = build(KIND, holds, found.reason, found.message)
         conditions = with_own(cluster.status.conditions, (own,), (KIND,))
         event = loss_event(cluster.status.conditions, conditions, KIND, "volumes have grown")
-        is_worth_an_event = event is not None and own.reason not in {VolumesReason.GROWING, VolumesReason.NOT_KNOWN}
+        is_silent = own.reason in {VolumesReason.GROWING, VolumesReason.NOT_KNOWN}
         status = cluster.status.model_copy(update={"conditions": conditions})
-        return Published(status, (event,) if event is not None and is_worth_an_event else ())
+        return Published(status, () if event is None or is_silent else (event,))
 
     done = () if is_paused else actions
     return Decision(cluster.status, verdict, done, publish, publishes_first=True, published_in=KIND)
@@ -101,8 +101,9 @@ def _sized(case: Case) -> Iterator[_Sized]:
     """By node. One that leaves needs no more, and what the identity does not know may be somebody else's."""
     for node in case.nodes:
         volume, record = case.volume(node), case.identity.nodes.get(node.id)
-        is_own = volume is not None and record is not None and record.volume == volume.uid
-        if is_own and volume is not None and volume.size is not None and not node.is_leaving:
+        if volume is None or record is None or record.volume != volume.uid:
+            continue
+        if volume.size is not None and not node.is_leaving:
             yield _Sized(volume, volume.size, node.pool.storage.size)
 
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
-from seawall.api.meta import InvalidSpec, Key
+from seawall.api.meta import Key
 from seawall.api.v1alpha1.cluster import WALCluster
 from seawall.domain.ledger.declarations import parse_declaration
 from seawall.domain.managed_kafka.certificates import why_unusable
@@ -78,7 +78,7 @@ def declared_formats(cluster: WALCluster, observed: Observed) -> tuple[frozenset
 
 def why_not_secured(cluster: WALCluster, observed: Observed) -> str | None:
     """What is wrong with the Secrets of a Kafka that is not declared insecure."""
-    managed = None if isinstance(cluster.spec, InvalidSpec) else cluster.spec.kafka.managed
+    managed = cluster.managed_kafka
     if managed is None or managed.security.insecure:
         return None
     if observed.certificates is None:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 
-from seawall.api.meta import PAUSED_ANNOTATION, Condition, ConditionType, InvalidSpec
+from seawall.api.meta import PAUSED_ANNOTATION, Condition, ConditionType
 from seawall.api.v1alpha1.cluster import WALCluster, WALClusterStatus
 from seawall.api.v1alpha1.managed_kafka_status import ManagedKafkaStatus, ManagedNodeStatus, NodeState
 from seawall.domain.brokers.view import ELIGIBLE_LEADER_REPLICAS
@@ -43,8 +43,8 @@ ManagedDecision = Decision[WALClusterStatus, ManagedAction]
 
 def decide(cluster: WALCluster, observed: Observed) -> ManagedDecision:
     """What one tick decides."""
-    spec = cluster.spec
-    if isinstance(spec, InvalidSpec) or spec.kafka.managed is None or cluster.metadata.deletion_timestamp is not None:
+    managed = cluster.managed_kafka
+    if managed is None or cluster.metadata.deletion_timestamp is not None:
         return silent(cluster, "there is no managed Kafka, or the WALCluster goes")
     if not _USABLE.fullmatch(cluster.metadata.name):
         message = f"{cluster.metadata.name} cannot be part of a host name: use at most 40 letters, digits and dashes"
@@ -52,7 +52,7 @@ def decide(cluster: WALCluster, observed: Observed) -> ManagedDecision:
     if not observed.is_enabled:
         message = "this operator may not run a Kafka: install it with managedKafka.enabled: true"
         return _publishing(cluster, observed, _verdict(Reason.NOT_ENABLED, message))
-    nodes = found_nodes(cluster.metadata.key, spec.kafka.managed, observed.found)
+    nodes = found_nodes(cluster.metadata.key, managed, observed.found)
     match find_identity(nodes, observed, pinned_id(cluster)):
         case Unclear(message):
             return _publishing(cluster, observed, _verdict(Reason.IDENTITY_UNCLEAR, message))

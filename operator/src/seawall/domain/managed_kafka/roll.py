@@ -19,7 +19,6 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from functools import partial
 
-from seawall.api.meta import InvalidSpec
 from seawall.api.v1alpha1.cluster import WALCluster, WALClusterStatus
 from seawall.api.v1alpha1.disruption import DisruptionKind, of_kind
 from seawall.api.v1alpha1.managed_kafka_status import ManagedKafkaStatus
@@ -69,12 +68,12 @@ class RollObserved:
 
 def known_case(cluster: WALCluster, observed: Observed) -> Case | str:
     """All that facts are made of; a sentence: why nothing may be restarted, whatever it is made of."""
-    spec = cluster.spec
-    if isinstance(spec, InvalidSpec) or spec.kafka.managed is None or cluster.metadata.deletion_timestamp is not None:
+    managed = cluster.managed_kafka
+    if managed is None or cluster.metadata.deletion_timestamp is not None:
         return "there is no managed Kafka, or the WALCluster goes"
     if not observed.is_enabled or cluster.status.managed_kafka is None:
         return "its nodes were not made yet"
-    nodes = found_nodes(cluster.metadata.key, spec.kafka.managed, observed.found)
+    nodes = found_nodes(cluster.metadata.key, managed, observed.found)
     identity = find_identity(nodes, observed, pinned_id(cluster))
     if not isinstance(identity, Identity):
         return "which Kafka it is is not known"

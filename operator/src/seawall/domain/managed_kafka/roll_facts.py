@@ -18,6 +18,7 @@ from seawall.domain.managed_kafka.names import TEMPLATE_HASH_ANNOTATION
 from seawall.domain.managed_kafka.node import Node
 from seawall.domain.managed_kafka.objects import ObjectKind, spec_hash
 from seawall.domain.managed_kafka.tokens import heard_of
+from seawall.domain.managed_kafka.voters import has_caught_up
 from seawall.domain.partitions import BrokerState
 from seawall.domain.rollout.requests import parse_override
 from seawall.domain.rollout.workload import (
@@ -26,7 +27,6 @@ from seawall.domain.rollout.workload import (
     RESTART_KAFKA_ANNOTATION,
     Pod,
 )
-from seawall.domain.times import MANAGED_KAFKA_CAUGHT_UP_MS
 
 
 def cause_of(case: Case, node: Node) -> KafkaCause | None:
@@ -144,7 +144,7 @@ def is_caught_up(case: Case, answer: KafkaAnswer, node: Node) -> bool | None:
     heard = heard_of(quorum, node.id, case.identity.nodes.get(node.id, NodeRecord()))
     if heard is None:
         return None
-    return heard.id == quorum.leader or (heard.behind_ms or 0) <= MANAGED_KAFKA_CAUGHT_UP_MS
+    return has_caught_up(heard, quorum)
 
 
 def _is_datanode_away(cluster: WALCluster) -> bool | None:

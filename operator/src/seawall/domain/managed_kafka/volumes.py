@@ -83,11 +83,8 @@ def _why_vote_stands(node: Node, answer: KafkaAnswer | str) -> str | None:
         return f"whether it still has a vote is not known: {quorum}"
     if any(each.id == node.id for each in quorum.voters):
         return "it may have voted, and an empty disk forgets that: its vote is taken first"
-    return (
-        "Kafka still hears from it"
-        if any(each.id == node.id and is_heard(each) for each in quorum.observers)
-        else (None)
-    )
+    is_there = any(each.id == node.id and is_heard(each) for each in quorum.observers)
+    return "Kafka still hears from it" if is_there else None
 
 
 def is_heard(replica: QuorumReplica) -> bool:
