@@ -11,8 +11,8 @@ PLATFORM := e2e/platform
 TESTS := operator/tests spark-apps e2e
 # Tests start hundreds of Python processes, each of which would compile all that it imports.
 unexport PYTHONDONTWRITEBYTECODE
-# In one process, because they write one file of counts.
-GOLDEN_TESTS := $(addprefix operator/tests/,kernel/test_transcripts.py kernel/test_counts.py kernel/test_crash_at_every_call.py purge/test_purge_crash.py purge/test_purge_by_contract.py policy/test_purge_policy_world.py reassignment/test_reassignment_crash.py datanodes/test_restart_crash.py verification/test_verification_crash.py backup/test_backup_crash.py backup/test_backup_policy.py backup/test_bracket.py backup/test_drills.py backup/test_retention.py restore/test_restore_crash.py restore/test_scratch_crash.py managed_kafka/test_managed_kafka_crash.py managed_kafka/test_managed_kafka_adversary.py managed_kafka/test_managed_kafka_mutants.py managed_kafka/test_kafka_roll_crash.py managed_kafka/test_kafka_volumes_crash.py subscription/test_subscription_crash.py subscription/test_records_crash.py subscription/test_table_crash.py subscription/test_promotion.py verification/test_verification_schedule.py hold/test_wal_hold.py cli/test_status_command.py domain/datanodes/test_transcripts.py)
+# In one process, because they write one file of counts. Who compares, or lets a process die at each call, is found.
+GOLDEN_TESTS = $(shell grep -rlE 'compare_(text|calls|counts)|support[.]deaths|deaths_of' --include='test_*.py' operator/tests)
 INSTANCE_ENV = eval "$$($(PLATFORM)/cluster env)"
 CACHE := $(or $(SEAWALL_CACHE),$(or $(XDG_CACHE_HOME),$(HOME)/.cache)/seawall)
 

@@ -16,7 +16,7 @@ import pytest
 from tests.managed_kafka.test_kafka_in_sync import brought_up
 from tests.support.deaths import die_at_every_call
 from tests.support.golden import compare_counts
-from tests.support.moves import of
+from tests.support.moves import calls_with, of
 from tests.worlds.in_sync_world import CHANGES, InSyncWorld
 from tests.worlds.managed_world import WAL
 from tests.worlds.purge_world import Calls, Guard
@@ -81,16 +81,7 @@ MOVES: tuple[Move, ...] = (
 def lived(at: int, move: Move) -> InSyncWorld:
     """One life, with one move right before a call; then the fault is over."""
     world = brought_up()
-    calls = Calls(world.check, CHANGES)
-
-    def before(name: str) -> None:
-        if name == "partitions":  # all that is asked after it is younger
-            world.is_unseen = False
-        if len(calls.names) == at + 1:
-            world.is_unseen = True
-            move(world)
-
-    calls.before = before
+    calls = calls_with(move, at, world, CHANGES, {"partitions": "is_unseen"})
     ends(world, calls)
     return world
 

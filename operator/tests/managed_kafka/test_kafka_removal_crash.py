@@ -20,7 +20,7 @@ from tests.managed_kafka.test_kafka_removal import BROUGHT_UP, names
 from tests.managed_kafka.test_managed_kafka_crash import identity
 from tests.support.deaths import die_at_every_call
 from tests.support.golden import compare_counts
-from tests.support.moves import of
+from tests.support.moves import calls_with, of
 from tests.worlds.kafka_removal_world import CHANGES, RemovalWorld
 from tests.worlds.managed_world import WAITS, WAL
 from tests.worlds.purge_world import Calls, Guard
@@ -109,16 +109,7 @@ MOVES: tuple[Move, ...] = (
 def lived(start: RemovalWorld, at: int, move: Move) -> RemovalWorld:
     """One life, with one move right before a call; then the fault is over."""
     world = copy.deepcopy(start)
-    calls = Calls(world.check, CHANGES)
-
-    def before(name: str) -> None:
-        if name == "partitions":  # all that is asked after it is younger
-            world.is_unseen = False
-        if len(calls.names) == at + 1:
-            world.is_unseen = True
-            move(world)
-
-    calls.before = before
+    calls = calls_with(move, at, world, CHANGES, {"partitions": "is_unseen"})
     world.live(calls, ticks=90)
     world.is_unseen = False
     entry = world.entry()

@@ -20,7 +20,7 @@ from seawall.api.v1alpha1.disruption import Disruption, DisruptionKind
 from tests.managed_kafka.test_kafka_roll import BROUGHT_UP, CONFIG
 from tests.support.deaths import die_at_every_call
 from tests.support.golden import compare_counts
-from tests.support.moves import of
+from tests.support.moves import calls_with, of
 from tests.worlds.kafka_roll_world import CHANGES, RollWorld
 from tests.worlds.managed_world import BROKERS, CONTROLLERS, WAL
 from tests.worlds.purge_world import Calls, Guard
@@ -131,18 +131,7 @@ MOVES: tuple[Move, ...] = (
 def lived(start: RollWorld, at: int, move: Move) -> RollWorld:
     """One life, with one move right before a call; then the fault is over."""
     world = copy.deepcopy(start)
-    calls = Calls(world.check, CHANGES)
-
-    def before(name: str) -> None:
-        if name == "partitions":  # all that is asked after it is younger
-            world.is_unseen = False
-        if name == "get":
-            world.is_unread = False
-        if len(calls.names) == at + 1:
-            world.is_unseen = world.is_unread = True
-            move(world)
-
-    calls.before = before
+    calls = calls_with(move, at, world, CHANGES, {"partitions": "is_unseen", "get": "is_unread"})
     world.live(calls, ticks=60)
     world.is_unseen = world.is_unread = False
     settle(world)

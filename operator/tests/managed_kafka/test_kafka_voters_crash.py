@@ -19,7 +19,7 @@ from tests.managed_kafka.test_kafka_voters import BROUGHT_UP, five, follower
 from tests.managed_kafka.test_managed_kafka_crash import identity
 from tests.support.deaths import die_at_every_call
 from tests.support.golden import compare_counts
-from tests.support.moves import of
+from tests.support.moves import calls_with, of
 from tests.worlds.kafka_voters_world import CHANGES, VotersWorld
 from tests.worlds.managed_world import WAITS, WAL
 from tests.worlds.purge_world import Calls, Guard
@@ -132,18 +132,7 @@ MOVES: tuple[Move, ...] = (
 def lived(start: VotersWorld, at: int, move: Move) -> VotersWorld:
     """One life, with one move right before a call; then the fault is over."""
     world = copy.deepcopy(start)
-    calls = Calls(world.check, CHANGES)
-
-    def before(name: str) -> None:
-        if name == "quorum":  # all that is asked after it is younger
-            world.is_unseen = False
-        if name == "get":
-            world.is_unread = False
-        if len(calls.names) == at + 1:
-            world.is_unseen = world.is_unread = True
-            move(world)
-
-    calls.before = before
+    calls = calls_with(move, at, world, CHANGES, {"quorum": "is_unseen", "get": "is_unread"})
     world.live(calls, ticks=120)
     world.is_unseen = world.is_unread = False
     entry = world.entry()
