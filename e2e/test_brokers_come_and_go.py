@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import pytest
+
 from seawall_e2e.cluster import broker_away
 from seawall_e2e.site import Site
 from seawall_e2e.waiting import wait_until
 
 
+# `make test` kills a broker of real processes (integration/test_brokers.py, integration/test_refusals.py).
+@pytest.mark.soak
 def test_a_broker_that_is_away_is_reported_until_it_is_back(site: Site) -> None:
     site.install()
     wal = site.wal_cluster()

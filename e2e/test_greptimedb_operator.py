@@ -85,6 +85,8 @@ def config_of(spec: Mapping[str, Any]) -> str:
     return str(found["config"])
 
 
+# Six minutes. `make test` has both operators' real CRDs at an API server: contracts, examples, what people are told.
+@pytest.mark.soak
 def test_datanode_groups_restart_one_after_the_other_on_a_kafka_of_strimzi(
     site: Site, toolbox: Toolbox, refdb_images: RefDbImages, checker_image: str, initializer: str
 ) -> None:

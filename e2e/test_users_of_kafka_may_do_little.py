@@ -109,6 +109,8 @@ def execute(database: RefDb, *statements: str) -> None:
     assert not [answer for answer in answers if "code" in answer], answers
 
 
+# `make test` tries the rights of docs/kafka-acls.md on real brokers (integration/test_kafka_acls.py); here, pods do.
+@pytest.mark.soak
 def test_a_verification_reads_as_a_user_that_cannot_delete_and_one_with_its_own_image_is_refused(
     secured: Secured, verification_image: str
 ) -> None:
@@ -120,6 +122,8 @@ def test_a_verification_reads_as_a_user_that_cannot_delete_and_one_with_its_own_
         verify_as(reader, secured, Verifications(wal, verification_image, READER))
 
 
+# `make test` has such a user beside the operator's process (integration/test_managed_kafka.py).
+@pytest.mark.soak
 def test_a_user_of_a_managed_kafka_has_a_pool_and_holds_and_is_told_what_it_may_not(secured: Secured) -> None:
     site, wal = secured.site, secured.site.wal_cluster()
     purges = Purges(wal, site.operator)

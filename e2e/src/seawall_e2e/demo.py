@@ -257,7 +257,7 @@ Next, in a shell at the repository's root:
   kubectl -n {OPERATOR_NAMESPACE} logs deployment/seawall -f
   .venv/bin/seawall report wal -n {NAMESPACE}                    # one archive: ledger, events, metrics, log
   kubectl explain walc.spec.topics
-  .venv/bin/pytest -m e2e e2e/test_greptimedb_operator.py      # a GreptimeDBCluster of greptimedb-operator
+  .venv/bin/pytest -m soak e2e/test_greptimedb_operator.py     # a GreptimeDBCluster of greptimedb-operator
   make cluster-down                                            # stop everything"""
 
 

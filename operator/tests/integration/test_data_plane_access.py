@@ -280,6 +280,8 @@ def change(site: Site, name: str, **values: str) -> None:
     site.kube.merge(site.core("secrets", name), {"data": data})
 
 
+# The tests above ask this database all that a purge asks; integration/test_purge.py purges.
+@pytest.mark.soak
 def test_a_purge_works_behind_tls_and_a_user_and_deletes_nothing_while_its_password_is_refused(
     purged_cluster: Callable[..., AbstractContextManager[Purged]],  # noqa: F811 - the fixture
     tmp_path: Path,

@@ -239,6 +239,8 @@ def somebody_is_unfenced_again(bed: Bed) -> None:
     bed.wait(lambda: A in bed.online(), "A is back")
 
 
+# A fact of Kafka, and why there are tokens: it cannot break by what we change.
+@pytest.mark.soak
 def test_without_tokens_an_emptied_disk_leads_and_all_records_are_gone(bed: Bed) -> None:
     """The control: somebody formats what is empty, as most do who run Kafka on Kubernetes."""
     brought_up(bed)

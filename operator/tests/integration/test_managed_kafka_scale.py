@@ -22,7 +22,7 @@ from tests.integration.test_managed_kafka_nodes import bed as bed  # noqa: PLC04
 from tests.integration.test_managed_kafka_roll import TOPIC, Writer, read_all
 from tests.support.kube import WAL_CLUSTERS
 
-pytestmark = pytest.mark.integration
+pytestmark = [pytest.mark.integration, pytest.mark.soak]
 
 LEAVES = 3
 WITHIN = 300.0

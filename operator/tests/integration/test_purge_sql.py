@@ -14,19 +14,14 @@ from tests.integration.test_purge import Purged, make_pool_and_table, restart, s
 from tests.support.kube import KubeClient
 from tests.support.site import condition, new_site
 
-pytestmark = pytest.mark.integration
+# In every run, contract tests ask both servers all that a purge asks, and test_postgresql.py restores a backup.
+pytestmark = [pytest.mark.integration, pytest.mark.soak]
 
 OTHER_WRITES = 300
 """More than the database makes between its restore and the next look: what the server writes is counted."""
 
 
-@pytest.fixture(
-    params=[
-        pytest.param(PostgresProcess, id="postgresql"),
-        # The contract tests of the metadata store ask a real MySQL in every run.
-        pytest.param(MysqlProcess, id="mysql", marks=pytest.mark.soak),
-    ]
-)
+@pytest.fixture(params=[PostgresProcess, MysqlProcess], ids=["postgresql", "mysql"])
 def own(request: pytest.FixtureRequest) -> Iterator[PostgresProcess | MysqlProcess]:
     """A server that is restored."""
     with request.param() as process:

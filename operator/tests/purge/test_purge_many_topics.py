@@ -15,7 +15,8 @@ from seawall.reconciler import Outcome
 from tests.fakes.dataplane import FakeRegion
 from tests.worlds.purge_world import RUN, Calls, World
 
-TOPICS = 20_000
+TOPICS = 5_000
+MOST_TOPICS = 20_000
 ENTRIES, MARKER = 40, 38
 WAITS = 50.0
 """Seconds that pass when the operator waits: reports stay fresh for 60 s, and looks are few."""
@@ -63,20 +64,20 @@ def live(world: ManyTopics, calls: Calls) -> WALPurge:
         world.time.time += timedelta(seconds=WAITS if ticked.after else 0.05)
 
 
-@pytest.mark.xdist_group("20_000 topics")  # half a minute of a core is too much for the worker in the background
-def test_a_run_over_20_000_topics_deletes_from_all_of_them(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("count", [TOPICS, pytest.param(MOST_TOPICS, marks=pytest.mark.soak)])
+def test_a_run_over_many_topics_deletes_from_all_of_them(monkeypatch: pytest.MonkeyPatch, count: int) -> None:
     """In one batch and not in twenty: before each everything is read, which takes a second of this test."""
-    monkeypatch.setattr(stages, "DELETE_BATCH", TOPICS)
-    world = ManyTopics()
+    monkeypatch.setattr(stages, "DELETE_BATCH", count)
+    world = ManyTopics(count=count)
     world.start_run(flush={"whenBehindEntries": 10_000})
     calls = Calls(world.check)
     run = live(world, calls)
     assert set(world.log_starts().values()) == {MARKER}
     assert run.status.stage is Stage.COMPLETED
     assert run.status.frozen is not None
-    assert (run.status.frozen.topics, run.status.frozen.parts) == (TOPICS, 1)
+    assert (run.status.frozen.topics, run.status.frozen.parts) == (count, 1)
     assert run.status.topics is not None
-    assert (run.status.topics.purged, run.status.entries_deleted) == (TOPICS, TOPICS * MARKER)
+    assert (run.status.topics.purged, run.status.entries_deleted) == (count, count * MARKER)
     assert calls.names.count("delete_records") == 1
     assert world.targets().keys() == set(world.kafka.topics)
     assert 0 < world.largest < 20_000, "bytes: a status does not grow with the topics"

@@ -36,8 +36,7 @@ def test_a_seed_is_one_run_in_another_process_with_another_order_of_sets() -> No
     env = {**os.environ, "PYTHONHASHSEED": "7", "PYTHONPATH": str(OPERATOR)}
     asked = [sys.executable, "-W", "ignore", "-c", DIGEST, "2"]
     there = subprocess.run(asked, env=env, cwd=OPERATOR, capture_output=True, text=True, check=True, timeout=300)  # noqa: S603 - ours
-    assert there.stdout.strip() == simulate(2).digest == simulate(2).digest
-    assert simulate(5).digest != simulate(2).digest
+    assert there.stdout.strip() == simulate(2).digest
 
 
 @pytest.mark.parametrize("bug", [bug for bug in BUGS if bug.name in QUICK], ids=lambda bug: bug.name)
@@ -55,6 +54,7 @@ def test_what_happens_between_a_look_and_its_action_is_noticed_by_who_reads_agai
         no_reread(patch)
         found = simulate(SEED_WITH_DELETES, stops)
     assert found.violation == "L: delete_records although seawall.dev/stop-deletes is set"
+    assert found.digest != honest.digest, "a digest of nothing would be that of every run"
 
 
 def test_a_seed_that_fails_is_told_with_as_little_as_is_needed() -> None:

@@ -593,16 +593,33 @@ def test_every_guard_that_is_taken_away_is_missed(pool: ProcessPoolExecutor, ori
 
 def told_without(mutant: Mutant, original: Path, root: Path, pool: ProcessPoolExecutor) -> Future[object] | None:
     """A mutant's story, told in a copy without its guard; None: there is no such guard."""
-    shutil.copytree(original, root, copy_function=os.link)
-    file = root / mutant.file
-    text = file.read_text()
+    text = (original / mutant.file).read_text()
     if text.count(mutant.guard) < 1:
         return None
     text = text.replace(*mutant.also) if mutant.also[0] else text
-    for link in (file, *file.parent.glob(f"__pycache__/{file.stem}.*.pyc")):
-        link.unlink()
-    file.write_text(text.replace(mutant.guard, mutant.without))
+    link_without(original, root, Path(mutant.file))
+    (root / mutant.file).write_text(text.replace(mutant.guard, mutant.without))
     return tell(pool, root, mutant.story)
+
+
+def link_without(original: Path, root: Path, file: Path) -> None:
+    """A folder as `original` is, by links, without one file and what was compiled of it.
+
+    Only the folders on the way to the file are made: the others are as they are.
+    """
+    here, *below = file.parts
+    is_file = not below
+    root.mkdir()
+    for entry in original.iterdir():
+        if is_file and entry.name == "__pycache__":
+            (root / entry.name).mkdir()
+            for compiled in entry.iterdir():
+                if not compiled.name.startswith(f"{file.stem}."):
+                    (root / entry.name / compiled.name).symlink_to(compiled)
+        elif entry.name != here:
+            (root / entry.name).symlink_to(entry)
+    if below:
+        link_without(original / here, root / here, Path(*below))
 
 
 def outcome(reported: Future[object] | None) -> str | None:
