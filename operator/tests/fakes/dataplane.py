@@ -36,6 +36,8 @@ from seawall.domain.dataplane.metadata import (
     TableNames,
     TopicMarker,
 )
+from seawall.domain.dataplane.metadata_tables import RegionKeys, RegionTopics, Routes
+from seawall.domain.dataplane.region_reports import RegionReports
 from seawall.domain.dataplane.reports import DatanodeReport, InnerReport, RegionReport, RegionRole
 from seawall.domain.dataplane.wal_settings import DatanodeSettings, WALSettings
 from seawall.ports import DataPlaneParts, MaintenanceSwitch
@@ -112,7 +114,7 @@ class FakeDataPlane:
         for node in range(self.datanodes):
             if node not in self.stopped:
                 epoch = self.epochs.get(node, 1)
-                regions = (*self._reported(node, now), *self._beside(node, now))
+                regions = RegionReports.of([*self._reported(node, now), *self._beside(node, now)])
                 newest = dict(self.newest_ids)
                 self._last[node] = DatanodeReport(
                     node, self.address(node), epoch, now, regions, newest, self.answer_used
@@ -236,6 +238,7 @@ class FakeMetadataStore:
         addresses = {node: f"datanode-{node}{domain}:4001" for node in range(datanodes)}
         store_id = f"etcd/{next(_STORES)}/"
         self._now = MetadataSnapshot(1, {}, {}, {}, {}, frozenset(), {}, addresses, store_id)
+        self._shown = self._now, self._now
         self.is_silent, self.domain = False, domain
         self.database: FakeDataPlane | None = None
         self.switch = False
@@ -292,9 +295,18 @@ class FakeMetadataStore:
         self._now = replace(self._now, claims=others if owner is None else {**others, prefix: owner})
 
     def snapshot(self) -> MetadataSnapshot:
-        """Everything as it is now."""
+        """Everything as it is now, in columns, as the adapters give it."""
         self._answer()
-        return self._now
+        if self._shown[0] is not self._now:
+            columns = replace(
+                self._now,
+                region_keys=RegionKeys.of(self._now.region_keys),
+                wal_topics=RegionTopics.of(self._now.wal_topics),
+                tombstoned_topics=RegionTopics.of(self._now.tombstoned_topics),
+                routes=Routes.of(self._now.routes),
+            )
+            self._shown = self._now, columns
+        return self._shown[1]
 
     def advance_markers(self, moves: Sequence[MarkerMove], prefix: str, owner: str) -> Mapping[str, str]:
         """Moves markers up, if nothing happened since they and their topics' regions were read."""

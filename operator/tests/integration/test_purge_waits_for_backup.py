@@ -20,7 +20,8 @@ from tests.support.kube import OBJECTS, Object
 from tests.support.spark import SparkOperatorRole, install_spark_crd
 from tests.support.typed import typed
 
-pytestmark = pytest.mark.integration
+# In every run, e2e/test_a_lost_kafka_is_restored_and_no_backed_up_row_is_missing.py asks the same on pods.
+pytestmark = [pytest.mark.integration, pytest.mark.soak]
 
 BUCKET = "wal"
 TABLE = "application/json;as=Table;v=v1;g=meta.k8s.io"
