@@ -49,7 +49,7 @@ def test_no_backed_up_row_is_missing_and_new_ones_survive_the_next_replay(
     with AckedRows(database, checker_image) as rows:
         jobs.begin_once()
         faults.run(flush)
-        purges.apply_policy(topics=sorted(site.topics()), safety=FAST)
+        purges.apply_policy(interval="15s", topics=sorted(site.topics()), safety=FAST)
         (first,) = jobs.wait_until_completed(1)
         held = {topic: end for topic, (_, end) in first.ranges.items()}
         rows.wait_until_written_everywhere()

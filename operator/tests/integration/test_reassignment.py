@@ -110,6 +110,8 @@ def test_a_replication_factor_grows_under_load_though_the_operator_is_killed_in_
     print(f"acknowledged {sum(map(len, load.acknowledged.values()))}, failed 0, lost 0")  # noqa: T201 - the evidence
 
 
+# In every run, the contract of the reassigner cancels moves on real brokers.
+@pytest.mark.soak
 def test_a_replication_factor_falls_and_an_abort_in_mid_move_gives_replicas_back(
     own_site: Site, new_operator: NewOperator, tmp_path: Path
 ) -> None:
@@ -135,6 +137,8 @@ def test_a_replication_factor_falls_and_an_abort_in_mid_move_gives_replicas_back
     assert kafka_says(site, tmp_path).count("is completed") == COUNT
 
 
+# In every run, replicas move under a load above, and worlds drain brokers of which some die at every call.
+@pytest.mark.soak
 def test_a_broker_is_drained_under_load_though_another_is_killed_in_mid_move(
     own_site: Site, new_operator: NewOperator, tmp_path: Path
 ) -> None:

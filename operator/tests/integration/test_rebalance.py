@@ -13,7 +13,8 @@ from tests.integration.conftest import NewOperator
 from tests.support.records import produce
 from tests.support.site import Site
 
-pytestmark = pytest.mark.integration
+# In every run, test_reassignment.py moves replicas under a load; what is planned is asked of the planner alone.
+pytestmark = [pytest.mark.integration, pytest.mark.soak]
 
 COUNT = 6
 RECORDS = 200
