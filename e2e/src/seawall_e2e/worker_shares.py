@@ -18,6 +18,8 @@ import pytest
 
 SINGLE = "no group"
 TICKS = os.sysconf("SC_CLK_TCK")
+DEAREST = 20
+"""So many files are named."""
 SELDOM = 1.0
 """Seconds between two looks at the processes of one worker: a look reads all that there are."""
 
@@ -88,6 +90,7 @@ class WorkerShares:
         self._began, self._at_first = clock(), used()
         self._spent: defaultdict[str, defaultdict[str, float]] = defaultdict(lambda: defaultdict(float))
         self._cost: defaultdict[str, defaultdict[str, float]] = defaultdict(lambda: defaultdict(float))
+        self._cost_of_files: defaultdict[str, float] = defaultdict(float)
         self._looked: dict[str, tuple[float, str]] = {}
         self._ended: dict[str, tuple[float, Used]] = {}
 
@@ -109,7 +112,9 @@ class WorkerShares:
         looked = self._looked.get(worker)
         if looked is None or looked[1] != group or now >= looked[0] + SELDOM:
             # A worker that has ended tells nothing more.
-            self._cost[worker][group] += max(0.0, self._cost_of(pid) - sum(self._cost[worker].values()))
+            cost = max(0.0, self._cost_of(pid) - sum(self._cost[worker].values()))
+            self._cost[worker][group] += cost
+            self._cost_of_files[node_id.partition("::")[0]] += cost
             self._looked[worker] = now, group
 
     def lines(self) -> Sequence[str]:
@@ -127,6 +132,8 @@ class WorkerShares:
             workers = sum(sum(cost.values()) for cost in self._cost.values())
             other = (at_end.busy - self._at_first.busy) / TICKS - workers
             lines.append(f"processor seconds: workers and what they started {workers:.0f}, all else {other:.0f}")
+            dearest = sorted(self._cost_of_files.items(), key=lambda each: -each[1])[:DEAREST]
+            lines.append("of these the dearest files: " + ", ".join(f"{file} {cost:.0f}" for file, cost in dearest))
         return lines
 
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:

@@ -35,6 +35,7 @@ def test_each_worker_says_what_it_did_and_the_machine_how_busy_it_was_while_some
         "gw1 until 50 s: cluster 5 (3), kafka 4 (2)",
         "busy until 20 s: 90 % of all processors; then: 64 %",
         "processor seconds: workers and what they started 6, all else 3",
+        "of these the dearest files: c.py 3, a.py 2, b.py 1",
     ]
 
 

@@ -32,6 +32,8 @@ EVENT_REPEAT_SECONDS = 10.0
 """The same event about the same version of an object within this time is the same news."""
 KUBE_REQUEST_SECONDS = 5.0
 """Deadline of one request: a frozen connection must not hold a tick, or the Lease, for longer."""
+KUBE_PERSON_SECONDS = 30.0
+"""The same where a person waits, who can end it: an API server under load has often answered by then."""
 LEASE_SECONDS = 15.0
 """A Lease that was not renewed for this long may be taken."""
 LEASE_RENEW_SECONDS = 10.0

@@ -10,6 +10,7 @@ from kubernetes import config
 from kubernetes.config.config_exception import ConfigException
 
 from seawall.adapters.kube.api import KubeApi
+from seawall.adapters.times import KUBE_PERSON_SECONDS
 from seawall.domain.errors import Refused
 
 DEFAULT_OPERATOR = "seawall/seawall"
@@ -68,7 +69,13 @@ def connect(arguments: argparse.Namespace) -> KubeApi:
     try:
         if arguments.namespace is None:
             arguments.namespace = _namespace(arguments.kubeconfig, arguments.context)
-        return KubeApi(connections=1, kubeconfig=arguments.kubeconfig, context=arguments.context, shows_token=True)
+        return KubeApi(
+            connections=1,
+            kubeconfig=arguments.kubeconfig,
+            context=arguments.context,
+            shows_token=True,
+            request_seconds=KUBE_PERSON_SECONDS,
+        )
     except (ConfigException, OSError) as error:
         raise Refused(f"the kubeconfig cannot be used: {error}") from error
 

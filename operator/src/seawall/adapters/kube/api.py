@@ -65,6 +65,7 @@ class KubeApi:
         context: of the kubeconfig; None: the current one.
         is_anonymous: whether it has no credentials of its own: `create_as` asks as somebody else.
         shows_token: whether pods that are asked by way of the API server, and by TLS, are shown the token of who asks.
+        request_seconds: the deadline of one request; None: the operator's.
     """
 
     def __init__(
@@ -76,9 +77,10 @@ class KubeApi:
         context: str | None = None,
         is_anonymous: bool = False,
         shows_token: bool = False,
+        request_seconds: float | None = None,
     ) -> None:
         self.dates = ServerDates() if dates is None else dates
-        self._shows_token = shows_token
+        self._shows_token, self._request_seconds = shows_token, request_seconds
         configuration = Configuration()
         if os.environ.get("KUBERNETES_SERVICE_HOST") and kubeconfig is None:
             config.load_incluster_config(configuration)  # type: ignore[no-untyped-call]
@@ -213,9 +215,10 @@ class KubeApi:
         request = self._client.param_serialize(
             method, path, header_params=shown, body=body, auth_settings=["BearerToken"]
         )
+        seconds = KUBE_REQUEST_SECONDS if self._request_seconds is None else self._request_seconds
         begun = self.dates.begin()
         try:
-            response = self._client.call_api(*request, _request_timeout=(KUBE_REQUEST_SECONDS, KUBE_REQUEST_SECONDS))
+            response = self._client.call_api(*request, _request_timeout=(seconds, seconds))
             self.dates.hear(begun, response.headers.get("Date"))
             answer = bytes(response.read())  # type: ignore[no-untyped-call]
         except (ApiException, HTTPError, OSError) as error:
