@@ -10,6 +10,7 @@ from seawall_e2e.loopback.etcd import EtcdProcess
 from seawall_e2e.loopback.mysql import MysqlProcess
 from seawall_e2e.loopback.postgresql import PostgresProcess
 from seawall_e2e.loopback.refdb import RefDbProcesses
+from tests.support.leftovers import clear_shared, shared_api_server
 from tests.support.rights import AUTHORIZER
 
 
@@ -36,11 +37,18 @@ def sasl_kafka(beds: str) -> Iterator[KafkaProcesses]:
         yield processes
 
 
+@pytest.fixture(scope="module", autouse=True)
+def leaves_nothing() -> Iterator[None]:
+    """What a file's tests made is gone when the next file begins."""
+    yield
+    clear_shared()
+
+
 @pytest.fixture(scope="session")
 def api_server(beds: str) -> Iterator[ApiServer]:
     """An API server without controllers. Tests share it: their namespaces are their own."""
-    with ApiServer() as server:
-        yield server
+    with shared_api_server() as client:
+        yield client.server
 
 
 @pytest.fixture(scope="session")

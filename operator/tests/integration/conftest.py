@@ -16,6 +16,7 @@ import pytest
 
 from seawall_e2e.loopback import ApiServer, KafkaProcesses, OperatorProcess
 from tests.support.kube import KubeClient
+from tests.support.leftovers import shared_api_server
 from tests.support.site import Site, new_site
 
 RESYNC_SECONDS = 3
@@ -26,8 +27,7 @@ NewOperator = Callable[..., OperatorProcess]
 @pytest.fixture(scope="session")
 def kube(beds: str) -> Iterator[KubeClient]:
     """The shared operator's API server, with the CRDs."""
-    with ApiServer() as server:
-        client = KubeClient(server)
+    with shared_api_server() as client:
         client.install_crds()
         yield client
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import os
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -29,6 +30,7 @@ from raw_kafka import MAX_RECORDS, TIMEOUT, RawKafka, RawPasses, records_of_topi
 
 from seawall_e2e.loopback import ApiServer, KafkaProcesses
 from seawall_e2e.loopback.etcd import EtcdProcess
+from tests.support.leftovers import clear_shared
 
 SHORT = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
 """For Java programs that do little work on a busy machine."""
@@ -37,10 +39,15 @@ ON_PODS = {"roll"}
 
 
 @pytest.fixture(autouse=True)
-def surroundings(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What benchmarks change of this process, or take from it, is as before afterwards."""
+def surroundings(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """What benchmarks change of this process, or take from it, is as before afterwards; objects are gone.
+
+    Their operators serve all namespaces: they would go on with what others left.
+    """
     monkeypatch.setenv("KUBECONFIG", os.environ.get("KUBECONFIG", ""))
     monkeypatch.setenv("JAVA_TOOL_OPTIONS", SHORT)
+    yield
+    clear_shared()
 
 
 def small(folder: Path) -> list[str]:
