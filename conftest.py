@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -83,7 +84,13 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> LoadGro
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """The controller of several workers notes who does what."""
+    """The controller of several workers notes who does what.
+
+    A shell has its background ignore SIGINT, and whoever is started there does so too: to a test that presses Ctrl-C,
+    nothing would end.
+    """
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
     if getattr(config.option, "dist", "no") == "loadgroup" and not hasattr(config, "workerinput"):
         config.pluginmanager.register(WorkerShares())
 
