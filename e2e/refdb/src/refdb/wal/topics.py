@@ -59,3 +59,5 @@ def _create(admin: AdminClient, topics: Sequence[str], replication_factor: int) 
         except KafkaException as error:
             if error.args[0].code() != KafkaError.TOPIC_ALREADY_EXISTS:
                 raise Unavailable(f"cannot create topics: {error.args[0].str()}") from None
+        except TimeoutError:  # they may be there: the next attempt looks
+            raise Unavailable(f"cannot create topics: no answer within {TIMEOUT:.0f} s") from None
