@@ -12,7 +12,6 @@ from threading import Thread
 
 import pytest
 
-from seawall.adapters.kube import api as kube_api
 from seawall.adapters.kube.api import KubeApi
 from seawall.cli.connection import connect
 from seawall.domain.errors import OutsideUnavailable
@@ -56,7 +55,9 @@ def kubeconfig(tmp_path: Path) -> Iterator[str]:
 def test_a_person_is_answered_by_an_api_server_that_is_late_for_the_operator(
     kubeconfig: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(kube_api, "KUBE_REQUEST_SECONDS", OPERATORS)
+    defaults = KubeApi.__init__.__kwdefaults__
+    assert defaults is not None
+    monkeypatch.setitem(defaults, "request_seconds", OPERATORS)
     with pytest.raises(OutsideUnavailable, match=r"GET /api: no answer \(ReadTimeoutError\)"):
         KubeApi(connections=1, kubeconfig=kubeconfig).get("/api")
     arguments = argparse.Namespace(kubeconfig=kubeconfig, context=None, namespace=None)

@@ -8,7 +8,6 @@ from datetime import timedelta
 
 import pytest
 
-from seawall.adapters.kube import api as kube_api
 from seawall.adapters.kube.api import KubeApi
 from seawall.api.meta import Key
 from seawall.domain.errors import Conflict, OutsideUnavailable
@@ -180,13 +179,13 @@ def test_a_pod_that_is_replaced_right_before_its_eviction_goes_and_no_later_one(
     client, namespace = KubeClient(api_server), f"datanodes-{uuid.uuid4().hex[:8]}"
     client.make_namespace(namespace)
     api = KubeApi(connections=2)
-    bed = RealWorkloadBed(client, api, namespace)
-    before = make(bed)
+    before = make(RealWorkloadBed(client, api, namespace))
     recorded = api.get(f"/api/v1/namespaces/{namespace}/pods/{before.name}")
+    hasty = KubeApi(connections=2, request_seconds=1.0)
+    bed = RealWorkloadBed(client, hasty, namespace)
     bed.make_pod(0, "rev-1")
     with monkeypatch.context() as patch:
-        patch.setattr(api, "get", lambda _: recorded)  # it was read before it was replaced
-        patch.setattr(kube_api, "KUBE_REQUEST_SECONDS", 1.0)
+        patch.setattr(hasty, "get", lambda _: recorded)  # it was read before it was replaced
         with pytest.raises((OutsideUnavailable, Conflict)):
             bed.workloads.evict(before)
     (pod,) = pods(bed)

@@ -539,7 +539,9 @@ def delete_what_is_in_use(purged: Purged) -> None:
 
 
 FAILS_OVER = ("--lease=2", "--dead-after=4", "--enable-region-failover=true")
-STORIES: tuple[tuple[dict[str, Any], tuple[Callable[[Purged], None], ...]], ...] = (
+Story = tuple[dict[str, Any], tuple[Callable[[Purged], None], ...]]
+"""What a database is, and what happens to it."""
+STORIES: tuple[Story, ...] = (
     ({}, (shrink, stop_by_hold, verify_here)),
     ({}, (shrink, restart, begin_by_size, delete_what_is_in_use)),
     ({}, (shrink, lose_the_intents, wait_for_a_verification, lose_a_hold)),
@@ -547,7 +549,7 @@ STORIES: tuple[tuple[dict[str, Any], tuple[Callable[[Purged], None], ...]], ...]
     ({"flags": FAILS_OVER, "datanodes": 3}, (fail_over,)),
 )
 """The longest first."""
-BY_CONTRACT: tuple[dict[str, Any], tuple[Callable[[Purged], None], ...]] = ({"by_contract": True}, (shrink, restart))
+BY_CONTRACT: Story = ({"by_contract": True}, (shrink, restart))
 """Of mode B: the database is reached by a facade alone."""
 
 
@@ -557,7 +559,7 @@ BY_CONTRACT: tuple[dict[str, Any], tuple[Callable[[Purged], None], ...]] = ({"by
 )
 def test_a_purge_shrinks_topics_and_loses_no_row_and_whatever_must_stop_it_does(
     purged_cluster: Callable[..., AbstractContextManager[Purged]],
-    stories: Sequence[tuple[dict[str, Any], tuple[Callable[[Purged], None], ...]]],
+    stories: Sequence[Story],
 ) -> None:
     def tell(how: dict[str, Any], story: tuple[Callable[[Purged], None], ...]) -> None:
         with purged_cluster(**how) as purged:

@@ -24,7 +24,7 @@ from seawall.__main__ import main
 from seawall_e2e.loopback import KafkaProcesses, OperatorProcess
 from seawall_e2e.loopback.etcd import EtcdProcess
 from seawall_e2e.loopback.refdb import RefDbProcesses
-from seawall_e2e.waiting import patience, wait_until
+from seawall_e2e.waiting import wait_until
 from tests.support.browser import headless_chromium, visit
 from tests.support.kube import KubeClient, Object
 from tests.support.site import Site
@@ -127,7 +127,7 @@ def opened(who: Path, tmp_path: Path) -> Iterator[str]:
             assert address.startswith("http://127.0.0.1:"), errors.read_text()
             yield address
             process.send_signal(signal.SIGINT)
-            assert process.wait(30 * patience()) == 130, errors.read_text()
+            assert process.wait(30) == 130, errors.read_text()
         finally:
             process.kill()
 

@@ -10,27 +10,24 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 
 from seawall_e2e.loopback import ApiServer
-from tests.support.kube import CRDS, KubeClient, Refusal
+from tests.support.kube import CRDS, OBJECTS, KubeClient, Refusal
 
 SHARED: list[KubeClient] = []
 """Of API servers that tests share, while they run."""
 ALL = "/apis/seawall.dev/v1alpha1/{}"
 
 
-def clear_leftovers(client: KubeClient) -> int:
-    """Deletes all objects of Seawall's kinds, whoever waits for them; how many there were."""
-    found = 0
+def clear_leftovers(client: KubeClient) -> None:
+    """Deletes all objects of Seawall's kinds, whoever waits for them."""
     for plural in sorted(path.stem for path in CRDS.glob("*.yaml")):
         listed = client.find(ALL.format(plural)) or {"items": []}  # the CRD may not be there
         for each in listed["items"]:
             metadata = each["metadata"]
-            where = ALL.format(f"namespaces/{metadata['namespace']}/{plural}/{metadata['name']}")
+            where = f"{OBJECTS.format(metadata['namespace'], plural)}/{metadata['name']}"
             with suppress(Refusal):  # it is gone, or goes
                 client.delete(where)
                 if metadata.get("finalizers"):
                     client.merge(where, {"metadata": {"finalizers": None}})
-        found += len(listed["items"])
-    return found
 
 
 @contextmanager

@@ -65,7 +65,7 @@ class KubeApi:
         context: of the kubeconfig; None: the current one.
         is_anonymous: whether it has no credentials of its own: `create_as` asks as somebody else.
         shows_token: whether pods that are asked by way of the API server, and by TLS, are shown the token of who asks.
-        request_seconds: the deadline of one request; None: the operator's.
+        request_seconds: the deadline of one request.
     """
 
     def __init__(
@@ -77,10 +77,10 @@ class KubeApi:
         context: str | None = None,
         is_anonymous: bool = False,
         shows_token: bool = False,
-        request_seconds: float | None = None,
+        request_seconds: float = KUBE_REQUEST_SECONDS,
     ) -> None:
         self.dates = ServerDates() if dates is None else dates
-        self._shows_token, self._request_seconds = shows_token, request_seconds
+        self._shows_token, self._timeout = shows_token, (request_seconds, request_seconds)  # to connect, and to read
         configuration = Configuration()
         if os.environ.get("KUBERNETES_SERVICE_HOST") and kubeconfig is None:
             config.load_incluster_config(configuration)  # type: ignore[no-untyped-call]
@@ -215,10 +215,9 @@ class KubeApi:
         request = self._client.param_serialize(
             method, path, header_params=shown, body=body, auth_settings=["BearerToken"]
         )
-        seconds = KUBE_REQUEST_SECONDS if self._request_seconds is None else self._request_seconds
         begun = self.dates.begin()
         try:
-            response = self._client.call_api(*request, _request_timeout=(seconds, seconds))
+            response = self._client.call_api(*request, _request_timeout=self._timeout)
             self.dates.hear(begun, response.headers.get("Date"))
             answer = bytes(response.read())  # type: ignore[no-untyped-call]
         except (ApiException, HTTPError, OSError) as error:
