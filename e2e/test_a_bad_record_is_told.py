@@ -5,6 +5,8 @@ A person gets it out as docs/restarting.md says, and no row is lost.
 
 from __future__ import annotations
 
+import pytest
+
 from seawall_e2e import guide
 from seawall_e2e.bad_records import copy_rows, crash, region_of, step_over, wait_for_diagnosis
 from seawall_e2e.purges import Purges
@@ -13,6 +15,9 @@ from seawall_e2e.restarts import RIGHTS, STATEFUL_SET
 from seawall_e2e.site import Site
 
 
+# In every run: what a datanode says of such a record (e2e/refdb/tests/test_bad_logs.py), and what the operator makes of
+# it (operator/tests/datanodes, operator/tests/domain/datanodes/test_diagnosis.py).
+@pytest.mark.soak
 def test_a_crash_loop_is_told_with_the_offset_of_its_record_and_ends_without_the_loss_of_a_row(
     site: Site, refdb_images: RefDbImages
 ) -> None:

@@ -48,6 +48,9 @@ def shown(shared_site: Site, refdb_images: RefDbImages) -> Shown:
     return Shown(site, database, inserted, selected["output"][0]["records"]["rows"])
 
 
+# In every run: the same database without pods (e2e/refdb/tests/test_the_guide.py), a topic that is made again
+# (operator/tests/integration/test_purge.py), and its datanodes on pods (test_a_roll_waits_for_the_wal.py).
+pytestmark = pytest.mark.soak
 AS_RENDERED = ("AsDeclared", "the metasrv's [wal] is as declared, and that of 3 datanodes")
 
 

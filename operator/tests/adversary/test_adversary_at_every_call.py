@@ -24,8 +24,8 @@ pytestmark = pytest.mark.usefixtures("quiet")
 
 LIVES_ALL = os.environ.get("ADVERSARY") == "all"
 SEED = int(os.environ.get("ADVERSARY_SEED", "21"))
-PAIRS = int(os.environ.get("ADVERSARY_PAIRS", "600" if LIVES_ALL else "6"))
-EVERY = 260
+PAIRS = int(os.environ.get("ADVERSARY_PAIRS", "600" if LIVES_ALL else "4"))
+EVERY = 1_040
 """Of all pairs each so-manieth is in the short test, too."""
 
 

@@ -255,6 +255,9 @@ def test_without_tokens_an_emptied_disk_leads_and_all_records_are_gone(bed: Bed)
     assert RECORDS - bed.records("orders") == RECORDS
 
 
+# In every run: a disk that is emptied on a secured Kafka (test_managed_kafka_secured.py), and each call of its life in
+# memory (operator/tests/managed_kafka/test_managed_kafka_adversary.py).
+@pytest.mark.soak
 def test_with_tokens_no_record_is_gone_and_the_condition_names_the_partitions(bed: Bed) -> None:
     brought_up(bed)
     kept = b_is_last_and_its_disk_is_emptied(bed)

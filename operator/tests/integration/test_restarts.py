@@ -32,7 +32,7 @@ def measured(record_property: Measured) -> Measured:
 
 TAKEOVER_BOUND = 40
 """A Lease that is not renewed ends after 15 s."""
-COUNTS = (250, 300, 350, 400, 450, 500)
+COUNTS = (100, 140, 180, 220)
 """What is declared at each start: so that every kill finds topics to create."""
 
 

@@ -26,7 +26,7 @@ from tests.worlds.managed_world import BROKERS, CONTROLLERS, WAL
 from tests.worlds.purge_world import Calls, Guard
 
 LIVES_ALL = os.environ.get("ADVERSARY") == "all"
-EVERY = 1 if LIVES_ALL else 151
+EVERY = 1 if LIVES_ALL else 331
 LEFT = [2, 100]
 """A broker, and the active controller: the others have gone before, and went alike."""
 Move = Callable[[RollWorld], object]

@@ -11,7 +11,8 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
-PATIENCE_SECONDS = 120.0
+PATIENCE_SECONDS = 300.0
+"""After which a program hangs: three JVMs of Spark start one after another, on a machine whose processors are busy."""
 _HALF = 10_000
 """More than this, and than a pipe holds, must an object have (64 KiB)."""
 

@@ -95,6 +95,8 @@ def with_a_snapshot(tabled: Tabled, folder: Path, files: int) -> tuple[Written, 
     return log, cuts
 
 
+# In every run: the same without a snapshot, and one driver that dies within a snapshot (test_table_guards.py).
+@pytest.mark.soak
 def test_two_drivers_that_are_killed_and_frozen_begin_with_a_snapshot_and_write_each_row_once(
     source_kafka: KafkaProcesses, bucket_server: S3Process, tmp_path: Path
 ) -> None:

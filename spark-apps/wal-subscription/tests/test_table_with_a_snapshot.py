@@ -49,6 +49,9 @@ def told(row: dict[str, Any]) -> Told:
     return Told(row["_region"], row["_sequence"], row["_op"] == "delete", values)
 
 
+# In every run: the same for rows in topics (test_records_with_a_snapshot.py), and tables that begin with a snapshot
+# without Spark (test_table_guards.py).
+@pytest.mark.soak
 def test_a_reader_has_the_rows_of_the_table_by_the_digest_of_equivalence(
     spark: SparkSession, tabled: Tabled, db: RefDbProcesses, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
