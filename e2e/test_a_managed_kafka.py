@@ -29,6 +29,9 @@ def _crds_as_before() -> Iterator[None]:
     install_crds()
 
 
+# In every run: a Kafka that Seawall runs, on processes (operator/tests/integration/test_managed_kafka_secured.py), and
+# its life at each call in memory. On pods it takes 500 processor seconds in five minutes.
+@pytest.mark.soak
 @pytest.mark.timeout(900)
 @pytest.mark.usefixtures("_crds_as_before")
 def test_a_managed_kafka_is_the_same_one_after_the_crds_were_deleted_and_applied_again(site: Site) -> None:
@@ -52,8 +55,7 @@ def test_a_managed_kafka_is_the_same_one_after_the_crds_were_deleted_and_applied
     assert kafka.records(topic) == RECORDS
 
 
-# Six JVMs start anew, and some twice: 250 to 900 processor seconds, in which tests beside it fail by their bounds. In
-# every run, worlds die and are moved at each call of a roll and of a drain.
+# Six JVMs start anew, and some twice. In every run, worlds die and are moved at each call of a roll and of a drain.
 @pytest.mark.soak
 @pytest.mark.timeout(900)
 def test_a_roll_beside_drains_loses_no_record_and_a_dead_operator_lets_one_broker_go(site: Site) -> None:

@@ -22,8 +22,8 @@ from seawall_e2e.waiting import wait_until
 
 MetadataServer = EtcdProcess | PostgresProcess | MysqlProcess
 START_TIMEOUT = 60
-REGION_NOT_READY = 4008
-"""The code of a region that its datanode may not serve, or not yet."""
+REGION_MOVED = frozenset({4005, 4008})
+"""The codes of a region that its datanode does not have, or may not serve, or not yet: it goes elsewhere, or comes."""
 
 
 class RefDbProcesses:
@@ -164,7 +164,7 @@ class RefDbProcesses:
 
         def answer() -> dict[str, Any] | None:
             said = self.sql(text)
-            return None if said.get("code") == REGION_NOT_READY else said
+            return None if said.get("code") in REGION_MOVED else said
 
         said = wait_until(answer, f"regions are ready for {text}")
         if "code" in said:

@@ -21,7 +21,8 @@ from walrecord import Record
 APPEND_TIMEOUT = 10.0
 CALL_TIMEOUT = 5.0
 STALL_TIMEOUT = 30.0
-PATIENCE = 5.0
+PATIENCE = 15.0
+"""Longer than a call: one that nobody answers in time is asked again."""
 FRAMING = 1024
 """What a record has around its key and value, generously; librdkafka compares before it compresses."""
 _GONE = frozenset(
