@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from itertools import count
+from typing import Any
 
 import pytest
 
@@ -13,7 +15,7 @@ from seawall.adapters.http_database import wire
 from seawall.domain.dataplane.connection import HTTPConnection
 from tests.fakes.dataplane import FakeDataPlane, FakeMetadataStore, FakeRegion
 from tests.support.contract_facade import Ask, Facade, served, serving
-from tests.support.contract_mistakes import MISTAKES, OF_FOLLOWERS, Mistake
+from tests.support.contract_mistakes import MISTAKES, OF_FOLLOWERS, Mistake, changing
 
 Make = Callable[[Facade], Ask]
 FOLLOWED = 1024 << 32
@@ -78,6 +80,20 @@ def test_each_mistake_is_found(mistake: Mistake) -> None:
 @pytest.mark.parametrize("mistake", OF_FOLLOWERS, ids=lambda mistake: mistake.__name__)
 def test_mistakes_with_followers_are_found_as_such(mistake: Mistake) -> None:
     assert results(examined(mistake(database())))["followers report"] is Result.BROKEN
+
+
+def test_two_answers_that_disagree_once_are_of_two_moments() -> None:
+    """A follower opens anew, or a region moves, between the metadata and the reports: both are asked again."""
+    asked = count(1)
+
+    def is_away(found: Any) -> None:
+        region = next(asked)
+        for node in found["nodes"]:
+            node["regions"] = [each for each in node["regions"] if region % 4 == 0 or each["state"] != "Follower"]
+
+    found = results(examined(changing(database(), "/reports", is_away)))
+    assert found["followers report"] is Result.PASSED
+    assert next(asked) > 4
 
 
 def test_without_followers_there_is_nothing_to_examine() -> None:

@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
-from seawall.adapters.conformance.server import Server, Skipped, require
+from collections.abc import Callable
+from typing import TypeVar
+
+from seawall.adapters.conformance.server import Broken, Server, Skipped, require
 from seawall.adapters.http_database import wire
 from seawall.adapters.times import CONFORMANCE_REPORT_SECONDS
 
+T = TypeVar("T")
+
 _POLL_SECONDS = 1.0
+_ATTEMPTS = 3
 
 
 def description_fits(server: Server) -> None:
@@ -93,6 +99,10 @@ def metadata_fit(server: Server) -> None:
 
 def regions_are_mapped(server: Server) -> None:
     """Each region that reports is in the metadata, and each in the metadata is reported by its leader."""
+    _agreed(server, _regions)
+
+
+def _regions(server: Server) -> None:
     metadata = server.get("/metadata", wire.Metadata)
     mapped = {one.id: one for one in metadata.regions}
     reported = {(region.id, node.id) for node in server.get("/reports", wire.Reports).nodes for region in node.regions}
@@ -108,23 +118,22 @@ def regions_are_mapped(server: Server) -> None:
             )
 
 
+def _agreed(server: Server, compare: Callable[[Server], T]) -> T:
+    """What is compared of two answers, which are of two moments: a region may move, or open anew, between them.
+
+    So what they disagree about is asked again; whoever never agrees breaks the promise.
+    """
+    for _ in range(_ATTEMPTS - 1):
+        try:
+            return compare(server)
+        except Broken:
+            server.pause(_POLL_SECONDS)
+    return compare(server)
+
+
 def followers_report(server: Server) -> None:
     """Each follower is another node than the leader, reports the region as Follower, and its position never falls."""
-    metadata = server.get("/metadata", wire.Metadata)
-    followed = {one.id: one for one in metadata.regions if one.followers}
-    if not followed:
-        raise Skipped("no region has followers")
-    nodes = {node.id for node in metadata.nodes}
-    first = _reported(server)
-    for number, one in sorted(followed.items()):
-        require(len(one.followers) == len(set(one.followers)), f"region {number} has a follower twice")
-        require(one.leader not in one.followers, f"region {number} has its leader, node {one.leader}, as a follower")
-        for node in one.followers:
-            require(node in nodes, f"region {number} has a follower on node {node}, which the metadata lack")
-            said = first.get((number, node))
-            require(said, f"region {number} is not reported by its follower, node {node}")
-            is_one = said is not None and said.state is wire.State.FOLLOWER
-            require(is_one, f"node {node} follows region {number} and does not report it as Follower")
+    first = _agreed(server, _followers)
     server.pause(_POLL_SECONDS)
     later = _reported(server)
     for (number, node), said in sorted(first.items()):
@@ -133,6 +142,25 @@ def followers_report(server: Server) -> None:
             continue
         before, position = said.flushed_entry_id or 0, now.flushed_entry_id or 0
         require(position >= before, f"the follower of region {number} on node {node} fell from {before} to {position}")
+
+
+def _followers(server: Server) -> dict[tuple[int, int], wire.RegionReport]:
+    metadata = server.get("/metadata", wire.Metadata)
+    followed = {one.id: one for one in metadata.regions if one.followers}
+    if not followed:
+        raise Skipped("no region has followers")
+    nodes = {node.id for node in metadata.nodes}
+    found = _reported(server)
+    for number, one in sorted(followed.items()):
+        require(len(one.followers) == len(set(one.followers)), f"region {number} has a follower twice")
+        require(one.leader not in one.followers, f"region {number} has its leader, node {one.leader}, as a follower")
+        for node in one.followers:
+            require(node in nodes, f"region {number} has a follower on node {node}, which the metadata lack")
+            said = found.get((number, node))
+            require(said, f"region {number} is not reported by its follower, node {node}")
+            is_one = said is not None and said.state is wire.State.FOLLOWER
+            require(is_one, f"node {node} follows region {number} and does not report it as Follower")
+    return found
 
 
 def _reported(server: Server) -> dict[tuple[int, int], wire.RegionReport]:
