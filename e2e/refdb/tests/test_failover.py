@@ -24,7 +24,9 @@ from seawall_e2e.loopback.etcd import EtcdProcess
 from seawall_e2e.loopback.processes import Process
 from seawall_e2e.loopback.refdb import RefDbProcesses
 
-pytestmark = pytest.mark.integration
+# In every run: a failover under a purge that loses no row, in operator/tests/integration/test_purge.py, and datanodes
+# that are killed, in test_crashes.py. What is asked here can break by a change of refdb's metasrv alone.
+pytestmark = [pytest.mark.integration, pytest.mark.soak]
 LEASE, DEAD_AFTER = 2, 4
 """Seconds. A datanode reports each second, or later on a busy machine: it must not count as dead then."""
 FLAGS = (f"--lease={LEASE}", f"--dead-after={DEAD_AFTER}")
