@@ -8,6 +8,8 @@ from typing import Any
 
 from tests.adversary.lives import REPLICA_ACTS, UNFENCED, Adversary, Finding, Pair, Scenario, live, pairs_of
 
+EVERY = 1_040
+"""Of all pairs each so-manieth is in a short test, too."""
 AFTER_AN_ACT = 12
 """Calls after min.insync.replicas changed at which a short test makes every move: until all have acted."""
 
@@ -53,7 +55,7 @@ class Report:
         ]
 
 
-def sample_of(scenario: Scenario, calm: Adversary, every: int) -> list[Pair]:
+def sample_of(scenario: Scenario, calm: Adversary) -> list[Pair]:
     """Of each move the last one before records or topics go, else the first one, and of all pairs each so-manieth.
 
     Where replicas come and go, the last one before each change of them, of their throttle and of min.insync.replicas,
@@ -68,7 +70,7 @@ def sample_of(scenario: Scenario, calm: Adversary, every: int) -> list[Pair]:
     raised = [act for act in of_replicas if calm.names[act] == "alter_configs"]
     after = [each for each in pairs if any(0 < each.at - act <= AFTER_AN_ACT for act in raised)]
     chosen = {(pair.at, pair.move.name): pair for pair in (*first.values(), *last.values(), *after)}
-    chosen |= {(pair.at, pair.move.name): pair for pair in pairs[3::every]}
+    chosen |= {(pair.at, pair.move.name): pair for pair in pairs[3::EVERY]}
     return list(chosen.values())
 
 

@@ -56,8 +56,6 @@ VERIFICATION = "verification and its gate"
 BACKUP = "incremental backup"
 BEFORE_AN_ACT = 16
 """Calls before something goes at which moves are made."""
-EVERY = 260
-"""Of all pairs each so-manieth is in the short sample."""
 EARLY = 8
 """How many more of them are made at any time before."""
 
@@ -358,7 +356,7 @@ def test_the_short_sample_finds_a_growth_that_is_taken_back_with_min_insync_repl
 
     def story() -> None:
         calm = undisturbed(scenario, start)
-        pairs = [pair for pair in sample_of(scenario, calm, EVERY) if pair.move.name == move]
+        pairs = [pair for pair in sample_of(scenario, calm) if pair.move.name == move]
         found = [each for pair in pairs if (each := live(scenario, start, calm, [pair])) is not None]
         assert not [each.what for each in found if not each.is_unavoidable]
 

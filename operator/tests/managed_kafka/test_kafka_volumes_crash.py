@@ -22,7 +22,7 @@ from tests.worlds.managed_world import BROKERS, CONTROLLERS, WAL
 from tests.worlds.purge_world import Calls, Guard
 
 LIVES_ALL = os.environ.get("ADVERSARY") == "all"
-EVERY = 1 if LIVES_ALL else 101
+EVERY = 1 if LIVES_ALL else 41
 Move = Callable[[VolumesWorld], object]
 
 

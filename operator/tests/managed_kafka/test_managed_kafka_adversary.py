@@ -27,7 +27,7 @@ from tests.worlds.managed_world import CHANGES, WAL, ManagedWorld
 from tests.worlds.purge_world import Calls
 
 LIVES_ALL = os.environ.get("ADVERSARY") == "all"
-EVERY = 1 if LIVES_ALL else 331
+EVERY = 1 if LIVES_ALL else 151
 ENDS = {"AllOnline", "RollingNodes", "VolumeLost", "IdentityUnclear"}
 """Nobody restarts what an edit is about in this world: that stands as RollingNodes."""
 
