@@ -10,7 +10,8 @@ from typing import Any
 import pytest
 
 from seawall.adapters.conformance.examine import CHECKS, Finding, Result, examine
-from seawall.adapters.conformance.server import Server
+from seawall.adapters.conformance.reading import followers_report
+from seawall.adapters.conformance.server import Broken, Server
 from seawall.adapters.http_database import wire
 from seawall.domain.dataplane.connection import HTTPConnection
 from tests.fakes.dataplane import FakeDataPlane, FakeMetadataStore, FakeRegion
@@ -87,13 +88,28 @@ def test_two_answers_that_disagree_once_are_of_two_moments() -> None:
     asked = count(1)
 
     def is_away(found: Any) -> None:
-        region = next(asked)
+        is_there = next(asked) % 4 == 0
         for node in found["nodes"]:
-            node["regions"] = [each for each in node["regions"] if region % 4 == 0 or each["state"] != "Follower"]
+            node["regions"] = [each for each in node["regions"] if is_there or each["state"] != "Follower"]
 
     found = results(examined(changing(database(), "/reports", is_away)))
     assert found["followers report"] is Result.PASSED
     assert next(asked) > 4
+
+
+def test_an_answer_that_is_wrong_by_itself_is_not_asked_again() -> None:
+    asked = count(1)
+
+    def is_twice_once(found: Any) -> None:
+        if next(asked) == 1:
+            region = next(each for each in found["regions"] if each["followers"])
+            region["followers"] *= 2
+
+    with serving(changing(database(), "/metadata", is_twice_once)) as url:
+        server = Server(HTTPConnection(url), may_write=False, pause=lambda _: None)
+        with pytest.raises(Broken, match="has a follower twice"):
+            followers_report(server)
+        server.close()
 
 
 def test_without_followers_there_is_nothing_to_examine() -> None:

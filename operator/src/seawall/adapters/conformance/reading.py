@@ -105,17 +105,28 @@ def regions_are_mapped(server: Server) -> None:
 def _regions(server: Server) -> None:
     metadata = server.get("/metadata", wire.Metadata)
     mapped = {one.id: one for one in metadata.regions}
-    reported = {(region.id, node.id) for node in server.get("/reports", wire.Reports).nodes for region in node.regions}
+    reported = _reported(server)
     if not mapped and not reported:
         raise Skipped("the database has no regions: make one, and write to it")
     dropped = {one.id for one in metadata.dropped}
     for region, node in sorted(reported):
-        require(region in mapped or region in dropped, f"node {node} reports region {region}, which the metadata lack")
+        _require_agreed(
+            region in mapped or region in dropped, f"node {node} reports region {region}, which the metadata lack"
+        )
     for number, one in sorted(mapped.items()):
         if one.leader is not None and one.state is wire.State.SERVING:
-            require(
+            _require_agreed(
                 (number, one.leader) in reported, f"region {number} is not reported by its leader, node {one.leader}"
             )
+
+
+class _Disagreed(Broken):
+    """Two answers do not fit together, each of which may be right."""
+
+
+def _require_agreed(is_so: object, what: str) -> None:
+    if not is_so:
+        raise _Disagreed(what)
 
 
 def _agreed(server: Server, compare: Callable[[Server], T]) -> T:
@@ -126,7 +137,7 @@ def _agreed(server: Server, compare: Callable[[Server], T]) -> T:
     for _ in range(_ATTEMPTS - 1):
         try:
             return compare(server)
-        except Broken:
+        except _Disagreed:
             server.pause(_POLL_SECONDS)
     return compare(server)
 
@@ -157,9 +168,9 @@ def _followers(server: Server) -> dict[tuple[int, int], wire.RegionReport]:
         for node in one.followers:
             require(node in nodes, f"region {number} has a follower on node {node}, which the metadata lack")
             said = found.get((number, node))
-            require(said, f"region {number} is not reported by its follower, node {node}")
+            _require_agreed(said, f"region {number} is not reported by its follower, node {node}")
             is_one = said is not None and said.state is wire.State.FOLLOWER
-            require(is_one, f"node {node} follows region {number} and does not report it as Follower")
+            _require_agreed(is_one, f"node {node} follows region {number} and does not report it as Follower")
     return found
 
 
