@@ -90,7 +90,8 @@ def test_a_fresh_pool_and_one_that_grows_are_even_in_leaders_and_replicas_with_n
     assert site.read()["status"].get("reassignment") is None
 
 
-# In every run: the same in memory (operator/tests/cluster/test_made_topics.py), and the port's contract.
+# In every run: the same in memory (operator/tests/cluster/test_made_topics.py), and that Kafka shows who is down
+# (test_kafka_connection.py).
 @pytest.mark.soak
 def test_a_broker_that_is_down_gets_no_topic_and_the_event_says_so(site: Site, new_operator: NewOperator) -> None:
     new_operator().start()
