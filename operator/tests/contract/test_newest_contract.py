@@ -88,6 +88,10 @@ class World:
     def newest(self) -> dict[int, NewestRecord | TopicFailure | None]:
         return dict(self.logs.read_newest(self.topic, range(4)))
 
+    def wait_newest(self, expected: dict[int, NewestRecord | TopicFailure | None]) -> None:
+        """A commit is answered before its markers are in the log (KIP-98), and until then readers see what was."""
+        wait_until(lambda: self.newest() == expected, f"the newest are {expected}", explain=self.newest)
+
 
 @pytest.fixture(params=["fake", pytest.param("real", marks=pytest.mark.integration)])
 def world(request: pytest.FixtureRequest) -> World:
@@ -98,7 +102,7 @@ def test_it_is_the_last_one_of_each_partition(world: World) -> None:
     world.bed.commit(world.topic, 0, b"a", [b"1", b"2"])
     world.bed.commit(world.topic, 2, b"c", [b"1"])
     world.bed.commit(world.topic, 2, b"c", [None])
-    assert world.newest() == {0: NewestRecord(b"a", b"2"), 1: None, 2: NewestRecord(b"c", None), 3: None}
+    world.wait_newest({0: NewestRecord(b"a", b"2"), 1: None, 2: NewestRecord(b"c", None), 3: None})
     assert world.logs.read_newest(world.topic, [2]) == {2: NewestRecord(b"c", None)}
     assert world.logs.read_newest(world.topic, []) == {}
 
@@ -108,7 +112,7 @@ def test_what_was_aborted_is_passed_over_however_much_it_is(world: World) -> Non
     world.bed.abort(world.topic, 1, 3)
     world.bed.abort(world.topic, 1, 700)
     world.bed.abort(world.topic, 3, 20)
-    assert world.newest() == {0: None, 1: NewestRecord(b"b", b"1"), 2: None, 3: None}
+    world.wait_newest({0: None, 1: NewestRecord(b"b", b"1"), 2: None, 3: None})
 
 
 def test_what_is_not_there_is_no_empty_partition(world: World) -> None:
@@ -134,6 +138,7 @@ def test_an_open_transaction_hides_itself_and_nothing_before(kafka: KafkaProcess
     bed = RealBed(kafka)
     world = World(bed)
     bed.commit(world.topic, 0, b"a", [b"1"])
+    world.wait_newest({0: NewestRecord(b"a", b"1"), 1: None, 2: None, 3: None})
     producer = bed.begin(f"{world.topic}-open")
     producer.produce(world.topic, b"2", b"a", 0)
     assert producer.flush(SECONDS) == 0
