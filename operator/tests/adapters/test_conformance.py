@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from seawall.adapters.conformance.examine import CHECKS, Finding, Result, examine
-from seawall.adapters.conformance.reading import followers_report
+from seawall.adapters.conformance.reading import followers_report, one_database
 from seawall.adapters.conformance.server import Broken, Server
 from seawall.adapters.http_database import wire
 from seawall.domain.dataplane.connection import HTTPConnection
@@ -95,6 +95,20 @@ def test_two_answers_that_disagree_once_are_of_two_moments() -> None:
     found = results(examined(changing(database(), "/reports", is_away)))
     assert found["followers report"] is Result.PASSED
     assert next(asked) > 4
+
+
+def test_a_node_that_starts_elsewhere_between_two_answers_is_the_same_database() -> None:
+    asked = count(1)
+
+    def is_elsewhere_once(found: Any) -> None:
+        if next(asked) == 1:
+            found["nodes"][0]["address"] = "10.0.0.9:4001"
+
+    with serving(changing(database(), "/metadata", is_elsewhere_once)) as url:
+        server = Server(HTTPConnection(url), may_write=False, pause=lambda _: None)
+        one_database(server)
+        server.close()
+    assert next(asked) == 3
 
 
 def test_an_answer_that_is_wrong_by_itself_is_not_asked_again() -> None:

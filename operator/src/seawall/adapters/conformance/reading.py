@@ -74,14 +74,18 @@ def reports_go_on(server: Server) -> None:
 
 def one_database(server: Server) -> None:
     """Description, reports and metadata have the same nodes, at the same addresses."""
+    _agreed(server, _nodes)
+
+
+def _nodes(server: Server) -> None:
     described = {node.id: node.address for node in server.describe().nodes}
     stored = {node.id: node.address for node in server.get("/metadata", wire.Metadata).nodes}
     for node in server.get("/reports", wire.Reports).nodes:
-        require(
+        _require_agreed(
             stored.get(node.id) == node.address, f"node {node.id} at {node.address} reports and is not in the metadata"
         )
         known = described.get(node.id, node.address)
-        require(known == node.address, f"node {node.id} at {node.address} reports and is described at {known}")
+        _require_agreed(known == node.address, f"node {node.id} at {node.address} reports and is described at {known}")
 
 
 def metadata_fit(server: Server) -> None:
@@ -130,7 +134,8 @@ def _require_agreed(is_so: object, what: str) -> None:
 
 
 def _agreed(server: Server, compare: Callable[[Server], T]) -> T:
-    """What is compared of two answers, which are of two moments: a region may move, or open anew, between them.
+    """What is compared of two answers, which are of two moments: between them a region may move or open anew, or a node
+    start elsewhere.
 
     So what they disagree about is asked again; whoever never agrees breaks the promise.
     """
