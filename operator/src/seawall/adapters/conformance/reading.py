@@ -134,10 +134,10 @@ def _require_agreed(is_so: object, what: str) -> None:
 
 
 def _agreed(server: Server, compare: Callable[[Server], T]) -> T:
-    """What is compared of two answers, which are of two moments: between them a region may move or open anew, or a node
-    start elsewhere.
+    """What is compared of two answers, which are of two moments.
 
-    So what they disagree about is asked again; whoever never agrees breaks the promise.
+    Between them a region may move or open anew, or a node start elsewhere. So what they disagree about is asked again;
+    whoever never agrees breaks the promise.
     """
     for _ in range(_ATTEMPTS - 1):
         try:
