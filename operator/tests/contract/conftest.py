@@ -4,11 +4,11 @@ import uuid
 
 import pytest
 
-from seawall.adapters.kube.api import KubeApi
 from seawall.adapters.kube.objects import KubeAdapter
 from seawall_e2e.loopback import ApiServer
 from tests.contract.kube_beds import Bed, FakeBed, RealBed
 from tests.support.kube import KubeClient
+from tests.support.patient import kube_api
 
 
 @pytest.fixture(params=["fake", pytest.param("real", marks=pytest.mark.integration)])
@@ -21,4 +21,4 @@ def bed(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Bed:
     client, namespace = KubeClient(server), f"kube-contract-{uuid.uuid4().hex[:8]}"
     client.install_crds()
     client.make_namespace(namespace)
-    return RealBed(client, KubeAdapter(KubeApi(connections=2), [namespace]), namespace)
+    return RealBed(client, KubeAdapter(kube_api(2), [namespace]), namespace)

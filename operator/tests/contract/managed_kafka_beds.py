@@ -26,6 +26,7 @@ from tests.fakes.kafka_objects import FakeKafkaObjects
 from tests.fakes.kafka_pods import FakeKafkaPods
 from tests.product.test_examples import EXAMPLES
 from tests.support.kube import KubeClient
+from tests.support.patient import kube_api
 
 SPEC: dict[str, Any] = yaml.safe_load((EXAMPLES / "valid/managed-kafka.yaml").read_text())["spec"]
 NAME = "managed"
@@ -203,4 +204,4 @@ def bed_of(bed: Bed, client: KubeClient | None) -> ManagedBed:
         return FakeManagedBed(bed)
     assert isinstance(bed, RealBed)
     assert client is not None
-    return RealManagedBed(bed, client, KubeApi(connections=2))
+    return RealManagedBed(bed, client, kube_api(2))

@@ -15,6 +15,7 @@ from seawall.domain.errors import Forbidden, OutsideUnavailable
 from seawall.ports import Access, AccessReviews, PathAccess
 from seawall_e2e.loopback import ApiServer
 from tests.fakes.access import FakeAccessReviews
+from tests.support.patient import kube_api
 
 pytestmark = pytest.mark.xdist_group("api-server")
 
@@ -44,7 +45,7 @@ def bed(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Bed:
     server: ApiServer = request.getfixturevalue("api_server")
     # The operator's own kubeconfig is an admin's, with a client certificate: nobody may be asked as that.
     monkeypatch.setenv("KUBECONFIG", str(server.kubeconfig))
-    return Bed(KubeAccessReviews(KubeApi(1, is_anonymous=True)), token_of_a_person(server, here), here)
+    return Bed(KubeAccessReviews(kube_api(is_anonymous=True)), token_of_a_person(server, here), here)
 
 
 def token_of_a_person(server: ApiServer, namespace: str) -> str:

@@ -8,7 +8,6 @@ from typing import Any, Protocol
 
 import pytest
 
-from seawall.adapters.kube.api import KubeApi
 from seawall.adapters.kube.objects import KubeAdapter
 from seawall.api.meta import Key
 from seawall.domain.dataplane.declared import DatanodeSet
@@ -18,6 +17,7 @@ from tests.contract.kube_beds import Bed, FakeBed
 from tests.fakes.kube import FakeKube
 from tests.support.greptimedb import GreptimeDBRole, install_greptimedb_crds
 from tests.support.kube import KubeClient
+from tests.support.patient import kube_api
 
 pytestmark = pytest.mark.xdist_group("api-server")
 
@@ -150,5 +150,5 @@ def test_a_standalone_is_told_from_a_cluster(bed: Bed, maker: Any) -> None:
 def test_without_its_crds_people_are_told_to_install_it(beds: str, monkeypatch: pytest.MonkeyPatch) -> None:
     with ApiServer() as server:
         monkeypatch.setenv("KUBECONFIG", str(server.kubeconfig))
-        kube = KubeAdapter(KubeApi(connections=1), [])
+        kube = KubeAdapter(kube_api(), [])
         assert kube.get_greptimedb_cluster(Key("default", "db")) is Absence.NO_CRD

@@ -9,7 +9,6 @@ from typing import Any
 
 import pytest
 
-from seawall.adapters.kube.api import KubeApi
 from seawall.adapters.kube.intents import DATA_KEY, PREFIX_ANNOTATION, ConfigMapIntentStore
 from seawall.domain.errors import Conflict, Refused
 from seawall.domain.ledger.intents import FenceRecord, encode_shard, name_hash
@@ -18,6 +17,7 @@ from seawall.ports import IntentStore
 from seawall_e2e.loopback import ApiServer
 from tests.fakes.intents import LARGEST, FakeIntentStore
 from tests.support.kube import KubeClient
+from tests.support.patient import kube_api
 
 pytestmark = pytest.mark.xdist_group("api-server")
 
@@ -53,7 +53,7 @@ def real_bed(api_server: ApiServer, monkeypatch: pytest.MonkeyPatch) -> Bed:
     kube = KubeClient(api_server)
     namespace = f"intents-{uuid.uuid4().hex[:8]}"
     kube.make_namespace(namespace)
-    return Bed(ConfigMapIntentStore(KubeApi(connections=2)), namespace, kube)
+    return Bed(ConfigMapIntentStore(kube_api(2)), namespace, kube)
 
 
 @pytest.fixture(params=["fake", pytest.param("real", marks=pytest.mark.integration)])

@@ -7,7 +7,6 @@ from collections.abc import Iterator
 import pytest
 
 from seawall.adapters.kube import spark as kube_spark
-from seawall.adapters.kube.api import KubeApi
 from seawall.adapters.kube.spark import KubeSparkApplications
 from seawall.api.v1alpha1.spark_spec import SparkSpec
 from seawall.api.v1alpha1.verification_template import VerificationTemplate
@@ -18,6 +17,7 @@ from seawall_e2e.loopback import ApiServer
 from tests.contract.kube_beds import Bed, FakeBed, RealBed
 from tests.contract.spark_beds import SERVICE_ACCOUNT, FakeSparkBed, RealSparkBed, SparkBed
 from tests.support.kube import KubeClient
+from tests.support.patient import kube_api
 from tests.support.spark import install_spark_crd
 from tests.worlds.verification_world import KAFKA
 
@@ -34,7 +34,7 @@ def spark(bed: Bed, request: pytest.FixtureRequest) -> Iterator[SparkBed]:
     server: ApiServer = request.getfixturevalue("api_server")
     client = KubeClient(server)
     install_spark_crd(client)
-    yield RealSparkBed(bed, client, KubeApi(connections=2))
+    yield RealSparkBed(bed, client, kube_api(2))
 
 
 def make(spark: SparkBed, name: str = "check-1", account: str = SERVICE_ACCOUNT) -> None:
@@ -137,4 +137,4 @@ def test_without_the_spark_operator_the_sentence_says_what_to_install(
     monkeypatch.setattr(kube_spark, "API_VERSION", "sparkoperator.k8s.io/v1beta1")
     fake = FakeSparkBed(FakeBed())
     with pytest.raises(Refused, match="install kubeflow's Spark Operator"):
-        KubeSparkApplications(KubeApi(connections=1)).create(fake.owner(), fake.key("check-1"), {}, SERVICE_ACCOUNT)
+        KubeSparkApplications(kube_api()).create(fake.owner(), fake.key("check-1"), {}, SERVICE_ACCOUNT)

@@ -9,7 +9,6 @@ from typing import Protocol
 
 import pytest
 
-from seawall.adapters.kube.api import KubeApi
 from seawall.adapters.kube.strimzi import KubeStrimzi
 from seawall.api.meta import Key
 from seawall.domain.errors import Forbidden
@@ -19,6 +18,7 @@ from seawall_e2e.loopback import ApiServer
 from tests.contract.kube_beds import Bed, FakeBed
 from tests.fakes.strimzi import FakeStrimzi
 from tests.support.kube import KubeClient
+from tests.support.patient import kube_api
 from tests.support.strimzi import StrimziRole, install_strimzi_crds, strimzi_crd
 
 pytestmark = pytest.mark.xdist_group("api-server")
@@ -64,7 +64,7 @@ def strimzi(bed: Bed, request: pytest.FixtureRequest) -> Iterator[StrimziBed]:
     server: ApiServer = request.getfixturevalue("api_server")
     client = KubeClient(server)
     install_strimzi_crds(client)
-    yield StrimziBed(KubeStrimzi(KubeApi(connections=2), [bed.namespace]), StrimziRole(client), bed.namespace)
+    yield StrimziBed(KubeStrimzi(kube_api(2), [bed.namespace]), StrimziRole(client), bed.namespace)
 
 
 def sorted_topics(topics: Sequence[KafkaTopic]) -> list[KafkaTopic]:
@@ -122,7 +122,7 @@ def test_without_its_crds_nothing_is_shown_and_an_old_version_is_read_too(
     """Up to 0.48 Strimzi served v1beta2 alone; here the CRD of KafkaTopics is called so, and there is no other."""
     with ApiServer() as server:
         monkeypatch.setenv("KUBECONFIG", str(server.kubeconfig))
-        strimzi, client = KubeStrimzi(KubeApi(connections=1), []), KubeClient(server)
+        strimzi, client = KubeStrimzi(kube_api(), []), KubeClient(server)
         assert strimzi.observe() is None
         crd = strimzi_crd("kafkatopics")
         crd["spec"]["versions"][0]["name"] = "v1beta2"
@@ -150,4 +150,4 @@ def test_whom_the_api_server_lets_list_nothing_is_refused(
     client.create("/api/v1/namespaces/default/serviceaccounts", {"metadata": {"name": account}})
     monkeypatch.setenv("KUBECONFIG", str(api_server.kubeconfig_of("default", account)))
     with pytest.raises(Forbidden, match=r"kafka\.strimzi\.io"):
-        KubeStrimzi(KubeApi(connections=1), ["default"]).observe()
+        KubeStrimzi(kube_api(), ["default"]).observe()

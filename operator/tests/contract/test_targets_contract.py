@@ -8,7 +8,6 @@ from typing import Any
 
 import pytest
 
-from seawall.adapters.kube.api import KubeApi
 from seawall.api.meta import Key
 from seawall.api.v1alpha1.purge import WALPurge
 from seawall.controllers.targets import write_targets
@@ -18,6 +17,7 @@ from seawall.observe.reading import read_targets
 from seawall_e2e.loopback import ApiServer
 from tests.contract.kube_beds import Bed
 from tests.support.kube import KubeClient
+from tests.support.patient import kube_api
 
 pytestmark = pytest.mark.xdist_group("api-server")
 
@@ -120,4 +120,4 @@ def test_an_object_that_etcd_or_the_api_server_finds_too_large_is_refused(
         "status": "x" * length,
     }
     with pytest.raises(Refused, match="large"):
-        KubeApi(connections=1).create(f"/apis/test.seawall.dev/v1/namespaces/{namespace}/things", body)
+        kube_api().create(f"/apis/test.seawall.dev/v1/namespaces/{namespace}/things", body)

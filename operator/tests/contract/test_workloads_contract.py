@@ -24,6 +24,7 @@ from seawall.domain.rollout.workload import (
 from seawall_e2e.loopback import ApiServer
 from tests.contract.workload_beds import FORBIDDEN, FakeWorkloadBed, RealWorkloadBed, WorkloadBed
 from tests.support.kube import KubeClient
+from tests.support.patient import kube_api
 
 pytestmark = pytest.mark.xdist_group("api-server")
 
@@ -38,7 +39,7 @@ def bed(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iter
     monkeypatch.setenv("KUBECONFIG", str(server.kubeconfig))
     client, namespace = KubeClient(server), f"datanodes-{uuid.uuid4().hex[:8]}"
     client.make_namespace(namespace)
-    yield RealWorkloadBed(client, KubeApi(connections=2), namespace)
+    yield RealWorkloadBed(client, kube_api(2), namespace)
 
 
 def read(bed: WorkloadBed) -> StatefulSet:
@@ -178,7 +179,7 @@ def test_a_pod_that_is_replaced_right_before_its_eviction_goes_and_no_later_one(
     monkeypatch.setenv("KUBECONFIG", str(api_server.kubeconfig))
     client, namespace = KubeClient(api_server), f"datanodes-{uuid.uuid4().hex[:8]}"
     client.make_namespace(namespace)
-    api = KubeApi(connections=2)
+    api = kube_api(2)
     before = make(RealWorkloadBed(client, api, namespace))
     recorded = api.get(f"/api/v1/namespaces/{namespace}/pods/{before.name}")
     hasty = KubeApi(connections=2, request_seconds=1.0)

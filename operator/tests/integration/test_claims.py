@@ -6,13 +6,13 @@ from collections.abc import Iterator
 
 import pytest
 
-from seawall.adapters.kube.api import KubeApi
 from seawall.adapters.kube.objects import KubeAdapter
 from seawall.api.v1alpha1.cluster import WALCluster
 from seawall.domain.errors import Refused
 from seawall_e2e.loopback import ApiServer
 from seawall_e2e.waiting import wait_until
 from tests.support.kube import CRDS, WAL_CLUSTERS, KubeClient, Object, Refusal, repository_crd
+from tests.support.patient import kube_api
 
 pytestmark = pytest.mark.integration
 
@@ -67,8 +67,8 @@ def test_an_older_crd_and_a_newer_one_show_the_same_claims(
     bare_kube: KubeClient, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("KUBECONFIG", str(bare_kube.server.kubeconfig))
-    everywhere = KubeAdapter(KubeApi(connections=1), ())
-    by_namespace = KubeAdapter(KubeApi(connections=1), NAMESPACES)
+    everywhere = KubeAdapter(kube_api(), ())
+    by_namespace = KubeAdapter(kube_api(), NAMESPACES)
     with pytest.raises(Refused):
         everywhere.require_served(WALCluster)
 

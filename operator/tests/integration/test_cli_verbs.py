@@ -15,7 +15,6 @@ import pytest
 import yaml
 
 from seawall.__main__ import main
-from seawall.adapters.kube.api import KubeApi
 from seawall.adapters.kube.objects import KubeAdapter
 from seawall.api.meta import PAUSED_ANNOTATION, READOPT_ANNOTATION, Key
 from seawall.api.v1alpha1.cluster import WALClusterSpec
@@ -27,6 +26,7 @@ from seawall.observe.certificates import read_certificates
 from seawall.observe.connections import read_password
 from tests.integration.test_crds import EXAMPLES
 from tests.support.kube import OBJECTS
+from tests.support.patient import kube_api
 from tests.support.site import Site, condition
 
 pytestmark = pytest.mark.integration
@@ -304,7 +304,7 @@ def test_the_secrets_of_a_managed_kafka_are_made_by_who_types_and_fit(site: Site
     declared = yaml.safe_load((EXAMPLES / "valid/managed-kafka-secured.yaml").read_text())
     site.kube.create(OBJECTS.format(site.namespace, "walclusters"), declared)
     here, name = ("-n", site.namespace), declared["metadata"]["name"]
-    kube, key = KubeAdapter(KubeApi(connections=2), [site.namespace]), Key(site.namespace, name)
+    kube, key = KubeAdapter(kube_api(2), [site.namespace]), Key(site.namespace, name)
     kafka = WALClusterSpec.model_validate(declared["spec"]).kafka.managed
     assert kafka is not None
 

@@ -6,13 +6,13 @@ import uuid
 
 import pytest
 
-from seawall.adapters.kube.api import KubeApi
 from seawall.adapters.kube.objects import KubeAdapter
 from seawall.api.meta import Key
 from seawall.api.v1alpha1.cluster import WALCluster
 from seawall.api.v1alpha1.disruption import DisruptionKind
 from seawall_e2e.loopback import ApiServer
 from tests.support.kube import WAL_CLUSTERS, KubeClient
+from tests.support.patient import kube_api
 
 pytestmark = [pytest.mark.integration, pytest.mark.xdist_group("api-server")]
 
@@ -43,7 +43,7 @@ def test_the_entry_of_an_older_version_is_read_and_written_as_the_one_of_today(
     client.create(path, {**meta, "spec": spec})
     client.merge(f"{path}/wal/status", {"status": {"restart": {"stage": "Replaying", "restarting": OLDER}}})
 
-    adapter = KubeAdapter(KubeApi(connections=1), (namespace,))
+    adapter = KubeAdapter(kube_api(), (namespace,))
     found = adapter.get(WALCluster, Key(namespace, "wal"))
     assert found is not None
     entry = found.status.disruption

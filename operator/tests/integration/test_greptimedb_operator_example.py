@@ -7,7 +7,6 @@ import json
 import pytest
 import yaml
 
-from seawall.adapters.kube.api import KubeApi
 from seawall.adapters.kube.objects import KubeAdapter
 from seawall.api.meta import InvalidSpec, Key
 from seawall.api.v1alpha1.cluster import WALCluster
@@ -19,6 +18,7 @@ from seawall.domain.walconfig.render import render_wal_config
 from seawall.observe.declared_database import find_database, read_cluster
 from tests.integration.test_rbac import install_rights
 from tests.support.greptimedb import EXAMPLE, example, install_greptimedb_crds
+from tests.support.patient import kube_api
 from tests.support.site import Site
 
 pytestmark = pytest.mark.integration
@@ -46,7 +46,7 @@ def test_the_example_leads_to_a_database_with_the_configuration_pasted_and_its_r
 ) -> None:
     apply_example(site)
     monkeypatch.setenv("KUBECONFIG", str(site.kube.server.kubeconfig))
-    kube = KubeAdapter(KubeApi(connections=1), [site.namespace])
+    kube = KubeAdapter(kube_api(), [site.namespace])
     cluster, database = find(site, kube)
     assert isinstance(database, Database), database
     assert database.cluster == "db"
@@ -65,7 +65,7 @@ def test_the_charts_rights_are_enough_and_without_them_one_sentence_says_which_v
     apply_example(site)
     account = install_rights(site, greptimedb={"enabled": enabled}, namespaces=[site.namespace])
     monkeypatch.setenv("KUBECONFIG", str(site.kube.server.kubeconfig_of(site.namespace, account)))
-    _, database = find(site, KubeAdapter(KubeApi(connections=1), [site.namespace]))
+    _, database = find(site, KubeAdapter(kube_api(), [site.namespace]))
     if enabled:
         assert isinstance(database, Database)
     else:

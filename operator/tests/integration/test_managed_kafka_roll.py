@@ -15,7 +15,6 @@ from typing import Any, Self
 import pytest
 from confluent_kafka import Consumer, Message, Producer, TopicPartition
 
-from seawall.adapters.kube.api import KubeApi
 from seawall.adapters.kube.kafka_objects import KubeKafkaObjects
 from seawall.adapters.kube.kafka_pods import KubeKafkaPods
 from seawall.adapters.kube.workloads import KubeWorkloads
@@ -31,6 +30,7 @@ from tests.fakes.meters import FakeMeters
 from tests.integration.test_managed_kafka_nodes import NAME, Bed
 from tests.integration.test_managed_kafka_nodes import bed as bed  # noqa: PLC0414 - a fixture
 from tests.support.kube import WAL_CLUSTERS, Object
+from tests.support.patient import kube_api
 
 pytestmark = [pytest.mark.integration, pytest.mark.soak]
 
@@ -127,7 +127,7 @@ class RollBed:
     uids: dict[int, set[str]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        api = KubeApi(2)
+        api = kube_api(2)
         nodes = self.bed.controller
         opener = ClusterOpener(nodes.kube, nodes.kafka_clusters, NO_DATABASE)
         ledgers = LedgerObserver(opener, FakeIntentStore(), nodes.clock, nodes.stopwatch)

@@ -36,7 +36,19 @@ KAFKA_TOOLS: Mapping[str, tuple[str, ...]] = {
 }
 """Tool → its class, and the words before its options."""
 OTHERS = frozenset(
-    {"configmaps", "deployment", "events", "lease", "networkpolicy", "pod", "pods", "sparkapplications", "statefulset"}
+    {
+        "configmaps",
+        "deployment",
+        "events",
+        "lease",
+        "networkpolicy",
+        "pod",
+        "pods",
+        "pvc",
+        "sparkapplications",
+        "statefulset",
+        "storageclass",
+    }
 )
 """Kinds that are not ours, as the pages call them."""
 WITH_VALUE = frozenset({"-n", "-l", "-o", "-p", "--field-selector"})

@@ -133,6 +133,16 @@ STORIES: Mapping[str, Story] = {
         62,
         59,
     ),
+    "SeawallKafkaVolumes": Story(
+        {condition("KafkaVolumesSized", "False", "WALCluster"): "1+0x40"},
+        {
+            condition("KafkaVolumesSized", "True", "WALCluster"): "1+0x40",
+            condition("KafkaVolumesSized", "Unknown", "WALCluster"): "1+0x40",
+            condition("CertificatesValid", "False", "WALCluster"): "1+0x40",
+        },
+        32,
+        29,
+    ),
     "SeawallDatanodesUnhealthy": Story(
         {'seawall_datanodes{health="Down"}': "1+0x12"}, {'seawall_datanodes{health="Restarting"}': "1+0x12"}, 11, 9
     ),
