@@ -462,7 +462,7 @@ def test_each_producer_id_is_another_and_nobody_gives_one_at_the_wrong_address(w
 
 
 def test_nulls_are_appended_once_each_in_their_order_and_a_new_epoch_fences_the_old(world: World) -> None:
-    topic, producer = world.create(), ProducerId(70_001, 0)
+    topic, producer, before = world.create(), ProducerId(70_001, 0), datetime.now(UTC).replace(microsecond=0)
     topic_id, logs = world.described(topic).topic_id, world.logs
 
     def append(epoch: int, sequence: int, count: int) -> str:
@@ -483,6 +483,7 @@ def test_nulls_are_appended_once_each_in_their_order_and_a_new_epoch_fences_the_
     assert "epoch" in append(0, 10_004, 1)
     world.wait_for_ends(topic, (0, 10_005), "all are there, and no other")
     assert logs.describe_producer([topic], producer.id) == {topic: ProducerState(1, 0)}
+    assert logs.find_first_since([topic], before) == {topic: FirstSince(0)}, "by older ones they would be forgotten"
     with pytest.raises(OutsideUnavailable):  # a broker may not have heard of it yet
         logs.append_nulls(Nulls(topic, "A" * 22, replace(producer, epoch=1), 1, 1))
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -26,7 +27,7 @@ pytest_plugins = ("mirror_beds",)
 pytestmark = [pytest.mark.integration, pytest.mark.xdist_group("mirror")]
 FORGETFUL = {
     **AUTHORIZER,
-    "producer.id.expiration.ms": "4000",
+    "producer.id.expiration.ms": "15000",  # what is sent meanwhile finds the fence, on a busy machine, too
     "producer.id.expiration.check.interval.ms": "1000",
     "connections.max.idle.ms": "600000",  # the worst: what the driver asked on is open for ever
 }
@@ -42,8 +43,8 @@ def target(beds: str) -> Iterator[KafkaProcesses]:
 
 
 def promote(mirror: Mirror, name: str) -> None:
-    """As the operator does: a record of null of the next epoch."""
-    (null,) = nulls(1, 0)
+    """As the operator does: a record of null of the next epoch, and of now: by its timestamp it is forgotten."""
+    (null,) = nulls(1, time.time_ns() // 1_000_000)
     state = mirror.target.of(name)
     records = to_bytes(null, Producer(mirror.producer.id, mirror.producer.epoch + 1), 0)
     with Connection(mirror.target.options) as connection:

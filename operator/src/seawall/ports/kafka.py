@@ -157,7 +157,8 @@ class KafkaLogs(Protocol):
     def append_nulls(self, nulls: Nulls) -> None:
         """Appends records of null as an idempotent producer: each once, and none where the sequence does not fit.
 
-        A newer epoch fences the older ones, for as long as the leader remembers the producer.
+        A newer epoch fences the older ones, for as long as the leader remembers the producer: that is
+        `producer.id.expiration.ms` from the timestamp of its last record on, and these are of now.
 
         Raises:
             Refused: the sequence does not fit, the epoch is an old one, or the user may not write.

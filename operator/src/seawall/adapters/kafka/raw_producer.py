@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import time
 import uuid
 from collections.abc import Collection
 from typing import Any
@@ -103,10 +104,14 @@ def _produce_request(nulls: Nulls, done: int, count: int, seconds: float) -> Pro
 
 
 def _batch(nulls: Nulls, sequence: int, count: int) -> bytes:
-    producer = nulls.producer
+    """Of now: Kafka forgets a producer, and with it a fence, by the timestamp of its last batch.
+
+    One of 1970 is forgotten by the next check, after ten minutes at most (ProducerStateManager.isProducerExpired).
+    """
+    producer, now = nulls.producer, time.time_ns() // 1_000_000
     builder = DefaultRecordBatchBuilder(
         MAGIC, NO_COMPRESSION, False, producer.id, producer.epoch, sequence % SEQUENCES, LARGEST
     )
     for offset in range(count):
-        builder.append(offset, timestamp=0, key=None, value=None, headers=[])
+        builder.append(offset, timestamp=now, key=None, value=None, headers=[])
     return bytes(builder.build())
