@@ -2,9 +2,9 @@
 
 All writers of a mirror are one producer to Kafka, and a batch's sequence is its offset modulo 2^31. A broker takes a
 batch only if its sequence follows the last one of the producer: that is, if the log ends there. It forgets a producer
-that did not append for long (`producer.id.expiration.ms`), and then takes any sequence once. So it is asked what it
-knows on the connection that is written on, which it closes sooner than that when nothing comes
-(`connections.max.idle.ms`).
+whose last record is old (`producer.id.expiration.ms`), and then takes any sequence once. So it is asked what it knows
+on the connection that is written on, which it closes sooner than that when nothing comes (`connections.max.idle.ms`).
+It goes by the record's timestamp: of a log that was old when it was copied, only the offset that a batch gets tells.
 """
 
 from __future__ import annotations
