@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from itertools import count
 from typing import Any
@@ -37,12 +38,18 @@ def database() -> Facade:
     return Facade(fake, store, fake, "fake")
 
 
-def examined(ask: Ask, *, may_write: bool = True) -> list[Finding]:
+@contextmanager
+def examiner(ask: Ask, *, may_write: bool) -> Iterator[Server]:
+    """Who asks what is served so, and waits for nothing."""
     with serving(ask) as url:
         server = Server(HTTPConnection(url), may_write=may_write, pause=lambda _: None)
-        found = list(examine(server))
+        yield server
         server.close()
-    return found
+
+
+def examined(ask: Ask, *, may_write: bool = True) -> list[Finding]:
+    with examiner(ask, may_write=may_write) as server:
+        return list(examine(server))
 
 
 def results(found: list[Finding]) -> dict[str, Result]:
@@ -104,10 +111,8 @@ def test_a_node_that_starts_elsewhere_between_two_answers_is_the_same_database()
         if next(asked) == 1:
             found["nodes"][0]["address"] = "10.0.0.9:4001"
 
-    with serving(changing(database(), "/metadata", is_elsewhere_once)) as url:
-        server = Server(HTTPConnection(url), may_write=False, pause=lambda _: None)
+    with examiner(changing(database(), "/metadata", is_elsewhere_once), may_write=False) as server:
         one_database(server)
-        server.close()
     assert next(asked) == 3
 
 
@@ -119,11 +124,11 @@ def test_an_answer_that_is_wrong_by_itself_is_not_asked_again() -> None:
             region = next(each for each in found["regions"] if each["followers"])
             region["followers"] *= 2
 
-    with serving(changing(database(), "/metadata", is_twice_once)) as url:
-        server = Server(HTTPConnection(url), may_write=False, pause=lambda _: None)
-        with pytest.raises(Broken, match="has a follower twice"):
-            followers_report(server)
-        server.close()
+    with (
+        examiner(changing(database(), "/metadata", is_twice_once), may_write=False) as server,
+        pytest.raises(Broken, match="has a follower twice"),
+    ):
+        followers_report(server)
 
 
 def test_without_followers_there_is_nothing_to_examine() -> None:

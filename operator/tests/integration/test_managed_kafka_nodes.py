@@ -14,9 +14,8 @@ from typing import Any
 
 import pytest
 
-from seawall.adapters.clock import MonotonicStopwatch, ServerDates, SystemClock
+from seawall.adapters.clock import MonotonicStopwatch, SystemClock
 from seawall.adapters.kafka.clusters import ConfluentKafkaClusters
-from seawall.adapters.kube.api import KubeApi
 from seawall.adapters.kube.kafka_objects import KubeKafkaObjects
 from seawall.adapters.kube.objects import KubeAdapter
 from seawall.api.meta import Condition, ConditionType, Key
@@ -34,6 +33,7 @@ from seawall_e2e.loopback import ApiServer
 from seawall_e2e.waiting import patience
 from tests.support.kube import WAL_CLUSTERS, KubeClient, Object
 from tests.support.kubelet import Kubelet, empty
+from tests.support.patient import kube_api
 from tests.support.records import produce
 
 pytestmark = pytest.mark.integration
@@ -191,7 +191,7 @@ def bed(api_server: ApiServer, monkeypatch: pytest.MonkeyPatch) -> Iterator[Bed]
     client, namespace = KubeClient(api_server), f"kafka-{uuid.uuid4().hex[:8]}"
     client.install_crds()
     client.make_namespace(namespace)
-    api = KubeApi(4, ServerDates())
+    api = kube_api(4)
     kube = KubeAdapter(api, [namespace])
     kubelet = Kubelet(client, namespace, NAME, Path(tempfile.mkdtemp(prefix="seawall-nodes-")))
     clusters = LoopbackClusters(kubelet)
