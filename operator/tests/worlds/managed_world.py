@@ -262,8 +262,10 @@ class ManagedWorld:
             self.provision(node)
             if node.id not in self.running:
                 self._start(node)
+        brokers, online = set(self.brokers), self._online()
         for number in self.running:
-            self.objects.update_pod(WAL, number, is_started=True, is_ready=self._is_served(number), said="", trouble="")
+            is_ready = number not in brokers or number in online
+            self.objects.update_pod(WAL, number, is_started=True, is_ready=is_ready, said="", trouble="")
 
     def provision(self, node: Node) -> None:
         """The storage driver makes the volume of a pod as large as its claim asks for."""
@@ -351,9 +353,6 @@ class ManagedWorld:
         """A broker with another disk is no eligible leader any more (KIP-966), but stays the last in sync."""
         for log in self.kafka.logs.values():
             log.elr.discard(node)
-
-    def _is_served(self, node: int) -> bool:
-        return node not in self.brokers or node in self._online()
 
     @property
     def brokers(self) -> tuple[int, ...]:
@@ -463,8 +462,10 @@ class ManagedWorld:
         """It counts each node that is there, so that one eviction at most passes."""
         budget = self.objects.made.get((ObjectKind.BUDGET, Key(WAL.namespace, f"wal-kafka-{group}")))
         running = {meta.name for meta in self.objects.meta.values() if meta.replicas}
+        if budget is None:
+            return
         count = sum(node.budget == group and node.name in running for node in self.nodes)
-        if budget is not None and budget.body["spec"]["minAvailable"] < count - 1:
+        if budget.body["spec"]["minAvailable"] < count - 1:
             self.violations.append(f"K1: {budget.name} lets more than one of {count} go {after}")
 
     def may_change(self, statefulset: str) -> bool:  # noqa: ARG002 - of a world with rolls

@@ -541,12 +541,12 @@ MUTANTS = (
 
 
 LONGEST_STORY = 300
-"""Seconds."""
+"""Seconds of a processor: in a worker that gives way to all others, those of the clock say nothing."""
 OUR_MISTAKES = (SyntaxError, NameError, ImportError, AttributeError, BrokenExecutor)
 """With these ends a mutant that cannot be run, whatever the story: they are no kill."""
 PROGRAM = """\
 import os, signal, sys
-signal.alarm({seconds})
+signal.setitimer(signal.ITIMER_PROF, {seconds})
 os.chdir({root!r})
 sys.path[:0] = [{source!r}, {root!r}]
 for name in [each for each in sys.modules if each.split(".")[0] == "seawall"]:

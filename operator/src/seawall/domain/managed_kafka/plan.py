@@ -15,7 +15,7 @@ from collections.abc import Iterable, Iterator
 
 from seawall.domain.managed_kafka.actions import CreateObject, ManagedAction, WriteIdentity, WriteTokens
 from seawall.domain.managed_kafka.case import Case
-from seawall.domain.managed_kafka.names import TEMPLATE_HASH_ANNOTATION
+from seawall.domain.managed_kafka.names import TEMPLATE_HASH_ANNOTATION, config_name
 from seawall.domain.managed_kafka.network import first_policy, policy_actions
 from seawall.domain.managed_kafka.node import Node
 from seawall.domain.managed_kafka.objects import Manifest, ObjectKind, budgets, node_objects, volume
@@ -85,10 +85,13 @@ def _objects(case: Case) -> Iterator[Manifest]:
 
 def _missing_of(case: Case, node: Node) -> Iterator[Manifest]:
     """A configuration is made again only for the template that names it."""
-    for each in node_objects(node, case.identity.cluster_id):
-        is_needed = each.kind is not ObjectKind.CONFIG_MAP or not is_outdated(case, node)
-        if is_needed and (each.kind, each.name) not in case.observed.found.objects:
-            yield each
+    config = config_name(node.cluster.name, node.id, case.declared[node.id])
+    needed = {(ObjectKind.SERVICE, node.name), (ObjectKind.STATEFUL_SET, node.name)}
+    if not is_outdated(case, node):
+        needed.add((ObjectKind.CONFIG_MAP, config))
+    missing = needed - case.observed.found.objects.keys()
+    if missing:  # nothing is, nearly always, and what a node is made of takes a while
+        yield from (each for each in node_objects(node, case.identity.cluster_id) if (each.kind, each.name) in missing)
 
 
 def is_outdated(case: Case, node: Node) -> bool:
