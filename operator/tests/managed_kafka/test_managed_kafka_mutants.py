@@ -231,7 +231,7 @@ MUTANTS: tuple[Mutant, ...] = (
         of_a_world(stories.test_a_lost_volume_is_not_made_anew_while_it_may_be_needed),
     ),
     (
-        rewritten(plan, "_missing_of", "each.kind is not ObjectKind.CONFIG_MAP or not is_outdated(case, node)", "True"),
+        rewritten(plan, "_missing_of", "if not is_outdated(case, node):", "if True:"),
         of_a_world(stories.test_who_makes_nodes_restarts_none_for_an_edit_and_shows_it),
     ),
     (
