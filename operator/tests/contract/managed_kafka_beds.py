@@ -16,7 +16,14 @@ from seawall.adapters.kube.kafka_pods import KubeKafkaPods
 from seawall.api.meta import InvalidSpec, Key
 from seawall.api.v1alpha1.cluster import WALCluster
 from seawall.domain.managed_kafka.found import FoundPod
-from seawall.domain.managed_kafka.names import IN_SYNC_GATE, NODE_LABEL, SPEC_HASH_ANNOTATION, config_name, node_name
+from seawall.domain.managed_kafka.names import (
+    CERTIFICATE_ANNOTATION,
+    IN_SYNC_GATE,
+    NODE_LABEL,
+    SPEC_HASH_ANNOTATION,
+    config_name,
+    node_name,
+)
 from seawall.domain.managed_kafka.node import Node, cluster_labels, nodes_of
 from seawall.domain.managed_kafka.objects import ObjectKind
 from seawall.ports import KafkaObjects, KafkaPods
@@ -163,7 +170,8 @@ class RealManagedBed:
             spec["volumes"] = [{"name": "config", "configMap": {"name": config}}]
         if pod.is_gated:
             spec["readinessGates"] = [{"conditionType": IN_SYNC_GATE}]
-        annotations = {} if pod.spec_hash is None else {SPEC_HASH_ANNOTATION: pod.spec_hash}
+        told = {SPEC_HASH_ANNOTATION: pod.spec_hash, CERTIFICATE_ANNOTATION: pod.certificate}
+        annotations = {name: text for name, text in told.items() if text is not None}
         name = f"{node_name(owner.metadata.name, pod.node)}-0"
         body: dict[str, Any] = {"apiVersion": "v1", "kind": "Pod", "spec": spec}
         body["metadata"] = {"name": name, "labels": labels, "annotations": annotations}

@@ -13,6 +13,7 @@ from seawall.api.v1alpha1.managed_network import LabelSelector, NetworkPeer
 from seawall.domain.errors import Conflict, Refused
 from seawall.domain.managed_kafka.found import FoundObject, FoundPod, InSync, Record, VolumeSize
 from seawall.domain.managed_kafka.names import (
+    CERTIFICATE_ANNOTATION,
     MANAGED_ID_ANNOTATION,
     TEMPLATE_HASH_ANNOTATION,
     format_name,
@@ -113,10 +114,13 @@ def test_a_template_is_replaced_whole_at_the_version_that_was_read_and_nothing_e
     managed.objects.create(owner, made)
     place = (ObjectKind.STATEFUL_SET, node.name)
     before = managed.objects.find(owner.metadata.key).objects[place]
-    *_, wanted = node_objects(replace(node, kafka=node.kafka.model_copy(update={"image": "another:1"})), CLUSTER_ID)
+    *_, wanted = node_objects(
+        replace(node, kafka=node.kafka.model_copy(update={"image": "another:1"})), CLUSTER_ID, "{}"
+    )
     managed.objects.renew_template(before, owner.metadata.namespace, wanted)
     after = managed.objects.find(owner.metadata.key).objects[place]
     assert after.annotations[TEMPLATE_HASH_ANNOTATION] != before.annotations[TEMPLATE_HASH_ANNOTATION]
+    assert after.annotations[CERTIFICATE_ANNOTATION] == "{}"
     assert (after.uid, after.owner_uid, after.node) == (before.uid, before.owner_uid, before.node)
     with pytest.raises(Conflict):
         managed.objects.renew_template(before, owner.metadata.namespace, made)
@@ -287,10 +291,11 @@ def read(managed: ManagedBed, which: Callable[[str], str]) -> Record:
         FoundPod(0, "managed-0-0", "", is_started=True),
         FoundPod(0, "managed-0-0", "", said="VolumeEmpty: nothing is on it"),
         FoundPod(0, "managed-0-0", "", is_ready=True, is_started=True, template="0a1b2c3d4e", spec_hash="4e3d2c1b0a"),
+        FoundPod(0, "managed-0-0", "", is_ready=True, is_started=True, certificate='{"digest":"0a"}'),
         FoundPod(0, "managed-0-0", "", trouble="0/1 nodes are available: too small"),
         FoundPod(0, "managed-0-0", "", is_ready=True, is_started=True, container="test://1", is_gated=True),
     ],
-    ids=["ready", "started", "empty", "told", "unscheduled", "gated"],
+    ids=["ready", "started", "empty", "told", "certified", "unscheduled", "gated"],
 )
 def test_how_a_pod_is(managed: ManagedBed, pod: FoundPod) -> None:
     wanted = managed.put_pod(pod, IMAGE)
@@ -299,7 +304,7 @@ def test_how_a_pod_is(managed: ManagedBed, pod: FoundPod) -> None:
     assert (found.is_ready, found.is_started, found.said) == (pod.is_ready, pod.is_started, pod.said)
     assert found.has_empty_volume == bool(pod.said)
     assert pod.trouble in found.trouble
-    assert (found.template, found.spec_hash) == (pod.template, pod.spec_hash)
+    assert (found.template, found.spec_hash, found.certificate) == (pod.template, pod.spec_hash, pod.certificate)
     assert (found.container, found.is_gated, found.in_sync) == (pod.container, pod.is_gated, None)
 
 

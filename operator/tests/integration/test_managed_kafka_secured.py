@@ -3,22 +3,26 @@
 from __future__ import annotations
 
 import base64
+import ssl
 import tempfile
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
 from confluent_kafka import KafkaError, Message, Producer
 
 from seawall.adapters.kafka.connection import client_config
-from seawall.api.meta import ConditionType
+from seawall.api.meta import ConditionType, Key
 from seawall.controllers.kafka_security import KafkaSecurityController
 from seawall.domain.conditions import find_condition
 from seawall.domain.kafka import KafkaConnection
+from seawall.domain.rollout.workload import OVERRIDE_ANNOTATION
 from seawall_e2e.loopback.pki import Certificate, CertificateAuthority
-from tests.integration.test_managed_kafka_nodes import NAME, RECORDS, A, B, Bed, _message, spec
+from tests.integration.test_managed_kafka_nodes import CONTROLLER, NAME, RECORDS, A, B, Bed, _message, spec
 from tests.integration.test_managed_kafka_nodes import bed as bed  # noqa: PLC0414 - the fixture
+from tests.integration.test_managed_kafka_roll import DWELL, RollBed
 from tests.support.kube import WAL_CLUSTERS, Object
 from tests.support.kubelet import empty
 from tests.support.records import VALUE
@@ -37,6 +41,7 @@ def secured(*users: str) -> Object:
     declared = [{"name": name, "access": "WAL", "secretName": f"user-{name}"} for name in users]
     security = {"tls": {"secretName": "nodes"}, "operatorTls": {"secretName": "operator"}, "users": declared}
     found["kafka"]["managed"]["security"] = security
+    found["kafka"]["managed"]["rollout"] = {"dwell": DWELL}
     found["topics"]["prefix"] = "orders"
     return found
 
@@ -164,8 +169,40 @@ def test_nodes_and_users_are_let_in_by_what_they_show_and_an_emptied_disk_is_fil
     at_b = as_user(bed, ca, "greptimedb", PASSWORDS["greptimedb"])
     only_b = replace(at_b, bootstrap_servers=at_b.bootstrap_servers[1:])
     assert write(bed, TOPIC, 1, only_b) is None, "a broker that began after a user left knows the others"
-    old = "False OldCertificateInUse: nodes 0, 100 began before"
+    old = "False OldCertificateInUse: nodes 0, 1, 100 began with another certificate"
     bed.wait(lambda: sentence(bed, ConditionType.CERTIFICATES_VALID).startswith(old), "who has an old one is told")
+    roll_out(bed, path)
+    assert write(bed, TOPIC, 1, database) is None
+
+
+def roll_out(bed: Bed, path: str) -> None:
+    """Who restarts nodes is there, too; a person lets it, because one controller is the only one."""
+    assert leaf_in(bed, "nodes") != shown_by(bed, A)
+    security = bed.beside
+    rolled = RollBed(bed)
+    bed.beside += security
+    until = (bed.controller.clock.trusted().shared + timedelta(hours=1)).isoformat()
+    bed.client.merge(path, {"metadata": {"annotations": {OVERRIDE_ANNOTATION: f"one controller@{until}"}}})
+    rolled.wait(lambda: rolled.is_completed() and not old_nodes(bed), "all nodes have read the new one")
+    assert rolled.roll().restarted == len((A, B, CONTROLLER))
+    assert {shown_by(bed, node) for node in (A, B)} == {leaf_in(bed, "nodes")}
+
+
+def leaf_in(bed: Bed, secret: str) -> bytes:
+    found = bed.kube.get_secret(Key(bed.namespace, secret))
+    assert found is not None
+    return ssl.PEM_cert_to_DER_cert(found["tls.crt"].decode())
+
+
+def shown_by(bed: Bed, node: int) -> bytes:
+    """The certificate that a broker shows to clients."""
+    host, _, port = bed.kubelet.local(f"{NAME}-{node}.{bed.namespace}.svc:9092").rpartition(":")
+    return ssl.PEM_cert_to_DER_cert(ssl.get_server_certificate((host, int(port)), timeout=10))
+
+
+def old_nodes(bed: Bed) -> list[int]:
+    managed = bed.cluster().status.managed_kafka
+    return [] if managed is None else [node.id for node in managed.nodes if node.old_certificate]
 
 
 def users(bed: Bed) -> tuple[str, ...]:

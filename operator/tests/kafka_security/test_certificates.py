@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 from cryptography import x509
-from cryptography.hazmat.primitives import serialization
+from cryptography.hazmat.primitives import hashes, serialization
 
 from seawall.adapters.authority import Authority, Pair
 from seawall.domain.managed_kafka.certificates import Certificate, Certificates, why_unusable
@@ -198,6 +198,26 @@ def signed_authority(root: CertificateAuthority, folder: Path) -> CertificateAut
 
 def _openssl(*words: str | Path) -> None:
     subprocess.run(["openssl", *words], check=True, capture_output=True)  # noqa: S603, S607 - of this machine
+
+
+def test_a_ca_that_is_renewed_with_its_key_is_the_same_one_and_is_read_anew() -> None:
+    before = found_with(certificate("node")).nodes
+    now = found_with(with_text("ca.crt", renewed(authority()).pair.certificate.encode())).nodes
+    assert isinstance(before, Certificate)
+    assert isinstance(now, Certificate)
+    assert now.trusted == before.trusted
+    assert before.signed_by <= now.signed_by
+    assert now.digest != before.digest
+    assert why(with_text("ca.crt", renewed(authority()).pair.certificate.encode())) is None
+
+
+def renewed(ca: Authority) -> Authority:
+    """The same name and the same key, in another certificate."""
+    name, key = ca.certificate.subject, ca.key
+    builder = x509.CertificateBuilder().subject_name(name).issuer_name(name).public_key(key.public_key())
+    builder = builder.serial_number(x509.random_serial_number()).not_valid_before(START).not_valid_after(START + YEAR)
+    made = builder.add_extension(x509.BasicConstraints(ca=True, path_length=0), critical=True)
+    return Authority(made.sign(key, hashes.SHA256()), key)
 
 
 def test_an_authority_that_was_written_signs_as_before() -> None:

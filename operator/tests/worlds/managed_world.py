@@ -22,7 +22,13 @@ from seawall.domain.conditions import find_condition
 from seawall.domain.kubernetes import ConfigMap
 from seawall.domain.managed_kafka.found import FoundPod, Record
 from seawall.domain.managed_kafka.identity import IDENTITY, Identity, ids_of
-from seawall.domain.managed_kafka.names import SPEC_HASH_ANNOTATION, format_name, identity_name, token_key
+from seawall.domain.managed_kafka.names import (
+    CERTIFICATE_ANNOTATION,
+    SPEC_HASH_ANNOTATION,
+    format_name,
+    identity_name,
+    token_key,
+)
 from seawall.domain.managed_kafka.network import network_policy
 from seawall.domain.managed_kafka.node import Node, nodes_of
 from seawall.domain.managed_kafka.objects import ObjectKind
@@ -279,9 +285,10 @@ class ManagedWorld:
         template = self.objects.made[ObjectKind.STATEFUL_SET, Key(WAL.namespace, node.name)].body["spec"]["template"]
         volumes = template["spec"]["volumes"]
         (config,) = (each["configMap"]["name"] for each in volumes if each["name"] == CONFIG_VOLUME)
-        spec_hash = template["metadata"]["annotations"][SPEC_HASH_ANNOTATION]
-        made_of = config.removeprefix(f"{node.name}-")
-        return FoundPod(node.id, f"{node.name}-0", new_uid(), template=made_of, spec_hash=spec_hash)
+        annotations, made_of = template["metadata"]["annotations"], config.removeprefix(f"{node.name}-")
+        spec_hash, certificate = (annotations.get(name) for name in (SPEC_HASH_ANNOTATION, CERTIFICATE_ANNOTATION))
+        pod, uid = f"{node.name}-0", new_uid()
+        return FoundPod(node.id, pod, uid, template=made_of, spec_hash=spec_hash, certificate=certificate)
 
     def _made(self) -> set[tuple[ObjectKind, str]]:
         return {(kind, key.name) for kind, key in self.objects.made}

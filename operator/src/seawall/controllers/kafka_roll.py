@@ -66,7 +66,8 @@ class KafkaRollController(Controller[WALCluster, RollObserved, WALClusterStatus,
             self.meter.forget_kafka_nodes(key)
             return self._without(key, known_case(obj, Observed(time, is_enabled=False)))
         self._measure(obj)
-        found = Observed(time, self.objects.find(key))
+        certificates = read_certificates(self.kube, key, obj.managed_kafka)
+        found = Observed(time, self.objects.find(key), certificates=certificates)
         case = known_case(obj, found)
         if isinstance(case, str):
             return self._without(key, case)
@@ -75,8 +76,7 @@ class KafkaRollController(Controller[WALCluster, RollObserved, WALClusterStatus,
             return self._without(key, facts)
         asker = KafkaNodesAsker(self.kube, self.kafka_clusters)
         answer = asker.ask(obj, case.nodes, found.found, Asked.RESTARTS)
-        certificates = read_certificates(self.kube, key, case.nodes[0].kafka)
-        asked = known_case(obj, replace(found, kafka=answer, certificates=certificates))
+        asked = known_case(obj, replace(found, kafka=answer))
         if isinstance(asked, str):
             return self._without(key, asked)
         return RollObserved(self._with_memory(key, roll_facts(asked, is_cut=self._is_cut(obj))))
@@ -106,13 +106,15 @@ class KafkaRollController(Controller[WALCluster, RollObserved, WALClusterStatus,
         key, objects = obj.metadata.key, self.objects
         if objects is None:
             raise Conflict("this operator may not run a Kafka any more")
-        found = Observed(self.clock.trusted(), objects.find(key))
+        managed = obj.managed_kafka
+        certificates = None if managed is None else read_certificates(self.kube, key, managed)
+        found = Observed(self.clock.trusted(), objects.find(key), certificates=certificates)
         self._ask_again(obj, action, decide)
         case = known_case(obj, found)
         node = None if isinstance(case, str) else next((each for each in case.nodes if each.id == action.node), None)
         if isinstance(case, str) or node is None:
             raise Conflict(f"node {action.node} of {key} is not declared any more")
-        config, _, statefulset = node_objects(node, case.identity.cluster_id)
+        config, _, statefulset = node_objects(node, case.identity.cluster_id, case.certificate)
         before = found.found.objects.get((ObjectKind.STATEFUL_SET, statefulset.name))
         if before is None:
             raise Conflict(f"StatefulSet {statefulset.name} is gone")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cache, lru_cache
@@ -102,8 +103,9 @@ def _described(content: _Content, authorities: Sequence[x509.Certificate]) -> Ce
         serves=serves,
         connects=connects,
         fits_key=content.fits_key,
-        trusted=_fingerprints(content.authorities),
-        signed_by=_fingerprints(above),
+        trusted=_identities(content.authorities),
+        signed_by=_identities(above),
+        digest=_digest([*content.chain, *content.authorities]),
     )
 
 
@@ -147,5 +149,14 @@ def _uses(leaf: x509.Certificate) -> tuple[bool, bool]:
     )
 
 
-def _fingerprints(certificates: Iterable[x509.Certificate]) -> frozenset[str]:
-    return frozenset(each.fingerprint(hashes.SHA256()).hex() for each in certificates)
+def _identities(authorities: Iterable[x509.Certificate]) -> frozenset[str]:
+    """A CA is its subject and its key (RFC 5280, 6.1.1 d): one that was only renewed is believed as before."""
+    return frozenset(_hash([each.subject.public_bytes() + _spki(each.public_key())]) for each in authorities)
+
+
+def _digest(certificates: Iterable[x509.Certificate]) -> str:
+    return _hash(sorted(each.fingerprint(hashes.SHA256()) for each in certificates))
+
+
+def _hash(parts: Iterable[bytes]) -> str:
+    return hashlib.sha256(b"".join(parts)).hexdigest()[:16]

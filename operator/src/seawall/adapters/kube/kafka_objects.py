@@ -17,6 +17,7 @@ from seawall.api.v1alpha1.cluster import WALCluster
 from seawall.domain.errors import Conflict, Refused
 from seawall.domain.managed_kafka.found import FoundKafka, FoundObject, FoundPod, InSync, Record
 from seawall.domain.managed_kafka.names import (
+    CERTIFICATE_ANNOTATION,
     IN_SYNC_GATE,
     KAFKA_LABEL,
     NODE_LABEL,
@@ -201,6 +202,7 @@ def _pod(raw: Mapping[str, Any]) -> FoundPod:
     formats = _container(status.get("initContainerStatuses"), INIT_CONTAINER)
     runs = _container(status.get("containerStatuses"), CONTAINER)
     node, gone_by = _node(metadata), metadata.get("deletionTimestamp")
+    annotations: Mapping[str, str] = metadata.get("annotations") or {}
     return FoundPod(
         node=-1 if node is None else node,
         name=metadata["name"],
@@ -212,7 +214,8 @@ def _pod(raw: Mapping[str, Any]) -> FoundPod:
         trouble=_trouble(conditions, formats) or _trouble({}, runs),
         began=_began(runs),
         template=_template(raw),
-        spec_hash=(metadata.get("annotations") or {}).get(SPEC_HASH_ANNOTATION),
+        spec_hash=annotations.get(SPEC_HASH_ANNOTATION),
+        certificate=annotations.get(CERTIFICATE_ANNOTATION),
         gone_by=None if gone_by is None else datetime.fromisoformat(gone_by),
         last_termination=termination_of(runs),
         version=metadata["resourceVersion"],

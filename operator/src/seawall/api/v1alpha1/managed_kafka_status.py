@@ -45,7 +45,8 @@ class ManagedNodeStatus(StatusModel):
     """Whether its pod is not what would be made of the spec now. It is restarted when its turn comes; if only a newer
     Seawall would make something else, not before `awaitingApproval` is approved."""
     old_certificate: StrictBool = False
-    """Whether it runs with the certificate of before: it began before the one in the Secret was issued."""
+    """Whether it began with another certificate, or other CAs, than are in its Secret now. It is restarted when its
+    turn comes."""
     leaving: StrictBool = False
     """Whether it is to be taken out."""
     message: Annotated[str, Field(max_length=512)] = ""

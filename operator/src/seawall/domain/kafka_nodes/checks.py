@@ -45,7 +45,7 @@ def _is_paused(asked: Candidate) -> str | None:
 
 
 def _cannot_come_back(asked: Candidate) -> str | None:
-    return asked.facts.certificates_problem
+    return asked.facts.certificates_problem or asked.node.stranger
 
 
 def _kafka_is_silent(asked: Candidate) -> str | None:

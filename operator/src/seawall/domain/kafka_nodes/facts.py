@@ -29,6 +29,7 @@ class KafkaNode:
         has_newest_template: whether its StatefulSet makes the next pod as it is declared now.
         has_own_template: whether its StatefulSet would make the pod that there is once more.
         declared: the hash of what it is to be made of.
+        stranger: why the others would not believe it if it was made anew; None: they would, or nobody knows.
     """
 
     id: int
@@ -42,6 +43,7 @@ class KafkaNode:
     has_newest_template: bool = True
     has_own_template: bool = True
     declared: str = ""
+    stranger: str | None = None
 
     @property
     def name(self) -> str:

@@ -18,7 +18,7 @@ class KafkaBlocker(Explained):
     CERTIFICATES = (
         "CertificatesUnusable",
         "The certificates do not fit, so a node that goes would not come back.",
-        "Do what the condition CertificatesValid says.",
+        "Do what is said here, or in the condition CertificatesValid.",
     )
     KAFKA_UNREACHABLE = (
         "KafkaUnreachable",
@@ -90,6 +90,8 @@ class KafkaCause(StrEnum):
     """Why a Kafka node is to be restarted."""
 
     TEMPLATE_CHANGED = "TemplateChanged"
-    """The spec says something else than the pod was made from: configuration, image, certificates, resources."""
+    """The spec says something else than the pod was made from: configuration, image, resources."""
+    CERTIFICATE_RENEWED = "CertificateRenewed"
+    """Another certificate, or other CAs, are in its Secret than it began with."""
     OPERATOR_CHANGED = "OperatorChanged"
     """Only a newer Seawall says something else: that waits for a person's word."""

@@ -13,8 +13,8 @@ class CertificateReason(StrEnum):
     EXPIRES_SOON = "CertificateExpires"
     """False. The message says which one ends within 30 days: renew it (docs/kafka.md#renewing-certificates)."""
     OLD_IN_USE = "OldCertificateInUse"
-    """False. Nodes began before the certificate in the Secret was issued, and use the one of before until they are
-    restarted (docs/kafka.md#renewing-certificates)."""
+    """False. Nodes began with another certificate, or other CAs, than are in the Secret now; they are restarted one
+    after another, and KafkaNodesHealthy says what that waits for (docs/kafka.md#renewing-certificates)."""
     UNUSABLE = "CertificatesUnusable"
     """False. A Secret is missing, or what is in it does not fit: nothing is started. Do what the message says
     (docs/kafka.md#certificates)."""

@@ -54,8 +54,8 @@ def _of_certificates(
         return "False", CertificateReason.UNUSABLE, f"{why}; no node is started"
     nodes = () if cluster.status.managed_kafka is None else cluster.status.managed_kafka.nodes
     if old := [str(node.id) for node in nodes if node.old_certificate]:
-        said = f"nodes {', '.join(old)} began before the certificate in their Secret was issued, and use that of before"
-        return "False", CertificateReason.OLD_IN_USE, f"{said}: restart them before it expires"
+        said = f"nodes {', '.join(old)} began with another certificate, or other CAs, than are in their Secret now"
+        return "False", CertificateReason.OLD_IN_USE, f"{said}: KafkaNodesHealthy says what their restart waits for"
     if (soon := expires_soon(observed.certificates, now)) is not None:
         return "False", CertificateReason.EXPIRES_SOON, soon
     return "True", CertificateReason.VALID, "certificates of nodes and operator are valid for more than 30 days"

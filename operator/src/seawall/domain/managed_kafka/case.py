@@ -15,6 +15,7 @@ from seawall.domain.managed_kafka.identity import Identity, find_identity
 from seawall.domain.managed_kafka.names import FORMAT_VOLUME_ANNOTATION
 from seawall.domain.managed_kafka.node import Node
 from seawall.domain.managed_kafka.objects import template_hash
+from seawall.domain.managed_kafka.renewal import annotation_of, why_strangers
 from seawall.domain.managed_kafka.volumes import VolumeState, volume_state
 
 EXAMPLE = "2: disk of node 2 broke, its rows are in the backup@2026-12-24T18:00:00Z"
@@ -33,6 +34,11 @@ class Case:
     def declared(self) -> Mapping[int, str]:
         """By node the hash of all that it is to be made of. It is asked for all the time, and takes a while."""
         return {node.id: template_hash(node, self.identity.cluster_id) for node in self.nodes}
+
+    @cached_property
+    def certificate(self) -> str | None:
+        """What a node that begins now reads of its Secret, as templates say it; None: there is nothing to read."""
+        return annotation_of(self.observed.certificates)
 
     @property
     def key(self) -> Key:
@@ -54,7 +60,32 @@ class Case:
     @property
     def unusable(self) -> str | None:
         """Why nothing may be started by the certificates that there are; None: they fit, or there are none."""
-        return why_not_secured(self.cluster, self.observed)
+        return why_not_secured(self.cluster, self.observed) or self.why_stranger()
+
+    def why_stranger(self, node: Node | None = None) -> str | None:
+        """Why what begins now would be a stranger to what runs; None: it would not be, or nobody knows.
+
+        Args:
+            node: the one that is made anew: its pod of before does not count; None: another one.
+        """
+        found = self.observed.certificates
+        if found is None or isinstance(found.nodes, str):
+            return None
+        pods = self.observed.found.pods.values()
+        others = {pod.node: pod.certificate for pod in pods if node is None or pod.node != node.id}
+        return why_strangers(found.nodes, others)
+
+    def has_old_certificate(self, node: Node) -> bool:
+        """Whether it began with something else than is in its Secret now: Kafka reads that when it begins.
+
+        A pod that an older Seawall made does not tell: then it is judged by when the certificate was issued.
+        """
+        pod, found = self.pod(node), self.observed.certificates
+        if pod is None or found is None or isinstance(found.nodes, str):
+            return False
+        if pod.certificate is not None:
+            return pod.certificate != self.certificate
+        return pod.began is not None and pod.began < found.nodes.begins
 
     def may_format(self, node: Node) -> bool:
         """Whether an empty volume may take the place of a lost one: nothing is lost by it, or a person answers."""

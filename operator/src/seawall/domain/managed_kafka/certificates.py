@@ -32,8 +32,9 @@ class Certificate:
         serves: whether a server may show it.
         connects: whether a client may show it.
         fits_key: whether the private key beside it is its own.
-        trusted: fingerprints of the CAs in the Secret's ca.crt.
+        trusted: the CAs in the Secret's ca.crt, each by a digest of its subject and public key.
         signed_by: those of the CAs that were looked at, above it; a chain in tls.crt counts.
+        digest: of all in tls.crt and ca.crt.
     """
 
     secret: str
@@ -46,6 +47,7 @@ class Certificate:
     fits_key: bool
     trusted: frozenset[str]
     signed_by: frozenset[str]
+    digest: str
 
 
 @dataclass(frozen=True, slots=True)

@@ -87,6 +87,7 @@ class FoundPod:
         trouble: why a container does not run, or the pod has no machine, in Kubernetes' words; empty: nothing.
         template: the hash of all that it was made of; None: it does not tell.
         spec_hash: of what the spec said when its template was written; None: it does not tell.
+        certificate: what its template says of the Secret of the nodes (renewal.py); None: it does not tell.
         gone_by: when it should be gone; None: nobody deletes it.
         last_termination: how Kafka ended last in it.
         version: its resource version.
@@ -106,6 +107,7 @@ class FoundPod:
     began: datetime | None = None
     template: str | None = None
     spec_hash: str | None = None
+    certificate: str | None = None
     gone_by: datetime | None = None
     last_termination: Termination | None = None
     version: str = ""

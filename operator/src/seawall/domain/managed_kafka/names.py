@@ -21,6 +21,9 @@ TEMPLATE_HASH_ANNOTATION = f"{GROUP}/template-hash"
 SPEC_HASH_ANNOTATION = f"{GROUP}/spec-hash"
 """On the pods of a managed Kafka: the hash of what the spec said of its node. Where only the other hash is another one,
 a newer Seawall makes something else of the same words."""
+CERTIFICATE_ANNOTATION = f"{GROUP}/certificate"
+"""On the StatefulSets and the pods of a managed Kafka with TLS: the digest of what its node reads of its Secret, the
+CAs above its certificate, and those that it believes."""
 
 OPERATOR_LABELS = {"app.kubernetes.io/component": "operator", "app.kubernetes.io/part-of": "seawall"}
 """On the pods of the operator, as its chart writes them."""

@@ -88,8 +88,15 @@ def volume(node: Node, cluster_id: str) -> Manifest:
     return Manifest(ObjectKind.VOLUME, node.volume, node.labels, {"spec": spec}, annotations, owned=False)
 
 
-def node_objects(node: Node, cluster_id: str) -> tuple[Manifest, ...]:
-    """Configuration, Service and StatefulSet of a node, in the order in which they are needed."""
+def node_objects(node: Node, cluster_id: str, certificate: str | None = None) -> tuple[Manifest, ...]:
+    """Configuration, Service and StatefulSet of a node, in the order in which they are needed.
+
+    Args:
+        node: as it is declared.
+        cluster_id: of Kafka.
+        certificate: what its template says of its Secret (renewal.py); it is no part of the hash: approvals are of
+            templates.
+    """
     digest = template_hash(node, cluster_id)
     config = names.config_name(node.cluster.name, node.id, digest)
     files = config_files(node.cluster, node.kafka, node.id, node.pool)
@@ -100,8 +107,8 @@ def node_objects(node: Node, cluster_id: str) -> tuple[Manifest, ...]:
             ObjectKind.STATEFUL_SET,
             node.name,
             node.labels,
-            {"spec": _stateful_set(node, cluster_id, config)},
-            {names.TEMPLATE_HASH_ANNOTATION: digest},
+            {"spec": _stateful_set(node, cluster_id, config, certificate)},
+            {names.TEMPLATE_HASH_ANNOTATION: digest, **_of_certificate(certificate)},
         ),
     )
 
@@ -132,9 +139,14 @@ def _service(node: Node) -> Body:
     }
 
 
-def _stateful_set(node: Node, cluster_id: str, config: str) -> Body:
+def _of_certificate(certificate: str | None) -> dict[str, str]:
+    return {} if certificate is None else {names.CERTIFICATE_ANNOTATION: certificate}
+
+
+def _stateful_set(node: Node, cluster_id: str, config: str, certificate: str | None) -> Body:
     template = pod_template(node, cluster_id, config)
-    template["metadata"]["annotations"] = {names.SPEC_HASH_ANNOTATION: spec_hash(node)}
+    annotations = {names.SPEC_HASH_ANNOTATION: spec_hash(node), **_of_certificate(certificate)}
+    template["metadata"]["annotations"] = annotations
     return {
         "replicas": 1,
         "serviceName": node.name,

@@ -91,7 +91,8 @@ def _missing_of(case: Case, node: Node) -> Iterator[Manifest]:
         needed.add((ObjectKind.CONFIG_MAP, config))
     missing = needed - case.observed.found.objects.keys()
     if missing:  # nothing is, nearly always, and what a node is made of takes a while
-        yield from (each for each in node_objects(node, case.identity.cluster_id) if (each.kind, each.name) in missing)
+        objects = node_objects(node, case.identity.cluster_id, case.certificate)
+        yield from (each for each in objects if (each.kind, each.name) in missing)
 
 
 def is_outdated(case: Case, node: Node) -> bool:

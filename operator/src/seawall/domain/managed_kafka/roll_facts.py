@@ -11,10 +11,10 @@ from seawall.api.v1alpha1.cluster import WALCluster
 from seawall.domain.conditions import find_condition
 from seawall.domain.kafka_nodes.facts import KafkaFacts, KafkaNode
 from seawall.domain.kafka_nodes.reasons import KafkaCause
-from seawall.domain.managed_kafka.case import Case
-from seawall.domain.managed_kafka.found import FoundPod, KafkaAnswer
+from seawall.domain.managed_kafka.case import Case, why_not_secured
+from seawall.domain.managed_kafka.found import FoundObject, FoundPod, KafkaAnswer
 from seawall.domain.managed_kafka.identity import NodeRecord
-from seawall.domain.managed_kafka.names import TEMPLATE_HASH_ANNOTATION
+from seawall.domain.managed_kafka.names import CERTIFICATE_ANNOTATION, TEMPLATE_HASH_ANNOTATION
 from seawall.domain.managed_kafka.node import Node
 from seawall.domain.managed_kafka.objects import ObjectKind, spec_hash
 from seawall.domain.managed_kafka.tokens import heard_of
@@ -32,8 +32,10 @@ from seawall.domain.rollout.workload import (
 def cause_of(case: Case, node: Node) -> KafkaCause | None:
     """Why the pod of a node is to be made anew; None: it is as it should be, or there is none."""
     pod = case.pod(node)
-    if pod is None or pod.template == case.declared[node.id]:
+    if pod is None:
         return None
+    if pod.template == case.declared[node.id]:
+        return KafkaCause.CERTIFICATE_RENEWED if case.has_old_certificate(node) else None
     if pod.spec_hash in {None, spec_hash(node)}:  # what the spec said is not known, or says the same: not its doing
         return KafkaCause.OPERATOR_CHANGED
     return KafkaCause.TEMPLATE_CHANGED
@@ -83,7 +85,7 @@ def roll_facts(case: Case, *, is_cut: bool | None = False) -> KafkaFacts:
         override=None if isinstance(override, str) else override,
         override_problem=override if isinstance(override, str) else None,
         is_paused=cluster.metadata.is_paused,
-        certificates_problem=case.unusable,
+        certificates_problem=why_not_secured(cluster, case.observed),
     )
     return facts if isinstance(answer, str) else _with_answer(facts, answer)
 
@@ -102,7 +104,7 @@ def _member(case: Case, node: Node, pod: FoundPod) -> KafkaNode:
     answer = case.observed.kafka
     statefulset = case.observed.found.objects.get((ObjectKind.STATEFUL_SET, node.name))
     declared = case.declared[node.id]
-    made_by = None if statefulset is None else statefulset.annotations.get(TEMPLATE_HASH_ANNOTATION)
+    made_by, certificate = _made_by(statefulset)
     return KafkaNode(
         id=node.id,
         pod=_pod(case, pod),
@@ -111,10 +113,19 @@ def _member(case: Case, node: Node, pod: FoundPod) -> KafkaNode:
         is_fenced=None if isinstance(answer, str) else _is_fenced(answer, node),
         is_caught_up=None if isinstance(answer, str) else is_caught_up(case, answer, node),
         cause=cause_of(case, node),
-        has_newest_template=made_by == declared,
-        has_own_template=made_by == pod.template,
+        has_newest_template=made_by == declared and case.certificate in {None, certificate},
+        has_own_template=(made_by, certificate) == (pod.template, pod.certificate),
         declared=declared,
+        stranger=case.why_stranger(node),
     )
+
+
+def _made_by(statefulset: FoundObject | None) -> tuple[str | None, str | None]:
+    """The hash of the template that the next pod is made of, and what it says of the certificate."""
+    if statefulset is None:
+        return None, None
+    found = statefulset.annotations
+    return found.get(TEMPLATE_HASH_ANNOTATION), found.get(CERTIFICATE_ANNOTATION)
 
 
 def _pod(case: Case, pod: FoundPod) -> Pod:

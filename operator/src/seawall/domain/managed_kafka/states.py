@@ -28,7 +28,7 @@ def node_statuses(case: Case) -> tuple[ManagedNodeStatus, ...]:
             roles=node.pool.roles,
             state=node_state(case, node, was.get(node.id)),
             outdated=_is_outdated(case, node),
-            old_certificate=has_old_certificate(case, node),
+            old_certificate=case.has_old_certificate(node),
             leaving=node.is_leaving,
             message=describe(case, node)[:LONGEST],
         )
@@ -41,14 +41,6 @@ def _is_outdated(case: Case, node: Node) -> bool:
     pod = case.pod(node)
     says_its_template = pod is not None and pod.template is not None
     return cause_of(case, node) is not None if says_its_template else is_outdated(case, node)
-
-
-def has_old_certificate(case: Case, node: Node) -> bool:
-    """Whether it began before the certificate was issued that is in the Secret now: Kafka reads it when it begins."""
-    pod, found = case.pod(node), case.observed.certificates
-    if pod is None or pod.began is None or found is None or isinstance(found.nodes, str):
-        return False
-    return pod.began < found.nodes.begins
 
 
 def node_state(case: Case, node: Node, before: NodeState | None) -> NodeState:

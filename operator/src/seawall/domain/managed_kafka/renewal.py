@@ -1,0 +1,80 @@
+"""What a node of a managed Kafka reads of its Secret when it begins, and whether nodes that run believe it.
+
+Kafka reads its certificate, and whom it believes, when it begins. The template that a pod is made of says what was in
+the Secret by then; so it is known which nodes run with what was there before, whatever dates a CA writes, and nobody is
+restarted with a certificate that the others do not believe (docs/adr/0075-certificates-by-roll.md).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from pydantic import ValidationError
+
+from seawall.api.meta import StatusModel
+from seawall.domain.managed_kafka.certificates import Certificate, Certificates
+
+SHOWN = 3
+"""How many nodes a sentence has."""
+
+
+class ReadCertificate(StatusModel):
+    """What a node that begins reads.
+
+    Attributes:
+        digest: of the certificate, those that signed it, and the CAs.
+        signed_by: the CAs above it.
+        trusts: the CAs that it believes.
+    """
+
+    digest: str
+    signed_by: tuple[str, ...] = ()
+    trusts: tuple[str, ...] = ()
+
+
+def annotation_of(found: Certificates | None) -> str | None:
+    """What a template says of the Secret of the nodes as it is now; None: there is none, or nothing to read in it."""
+    if found is None or isinstance(found.nodes, str):
+        return None
+    nodes = found.nodes
+    read = ReadCertificate(
+        digest=nodes.digest, signed_by=tuple(sorted(nodes.signed_by)), trusts=tuple(sorted(nodes.trusted))
+    )
+    return read.model_dump_json(by_alias=True)
+
+
+def why_strangers(now: Certificate, running: Mapping[int, str | None]) -> str | None:
+    """Why a node that begins now would be a stranger to those that run, in one sentence; None: it would not.
+
+    Args:
+        now: what it would read.
+        running: by node what the template says that its pod was made of; None: it does not say.
+    """
+    read = {node: found for node, text in running.items() if (found := _parsed(text)) is not None}
+    return next(_strangeness(now, read), None)
+
+
+def _strangeness(now: Certificate, read: Mapping[int, ReadCertificate]) -> Iterator[str]:
+    if doubts := [node for node, found in read.items() if now.signed_by.isdisjoint(found.trusts)]:
+        yield (
+            f"{_nodes(doubts)} began with a ca.crt that has no CA which signed the certificate in Secret {now.secret}: "
+            f"sign it by a CA of before until all nodes have read a ca.crt with both"
+        )
+    if unknown := [node for node, found in read.items() if now.trusted.isdisjoint(found.signed_by)]:
+        yield (
+            f"no CA in ca.crt of Secret {now.secret} signed the certificate with which {_nodes(unknown)} began: put "
+            f"the CA of before into it, too"
+        )
+
+
+def _nodes(nodes: list[int]) -> str:
+    more = f" and {len(nodes) - SHOWN} more" if len(nodes) > SHOWN else ""
+    return f"node{'s' if len(nodes) > 1 else ''} {', '.join(map(str, sorted(nodes)[:SHOWN]))}{more}"
+
+
+def _parsed(text: str | None) -> ReadCertificate | None:
+    """What somebody else wrote there says nothing."""
+    try:
+        return None if text is None else ReadCertificate.model_validate_json(text)
+    except ValidationError:
+        return None

@@ -1,0 +1,159 @@
+"""Certificates of a managed Kafka are rolled out: who reads a new one when, and when nobody goes."""
+
+from __future__ import annotations
+
+import copy
+from datetime import timedelta
+
+import pytest
+
+from seawall.api.meta import ConditionType
+from seawall.domain.managed_kafka import properties
+from seawall.domain.managed_kafka.objects import ObjectKind
+from tests.worlds.certificate_roll_world import OTHER, OWN, CertificateRollWorld
+from tests.worlds.managed_world import BROKERS, CONTROLLERS, WAL
+from tests.worlds.secured_world import NODES
+
+BROUGHT_UP = CertificateRollWorld()
+BROUGHT_UP.bring_up()
+ORDER = [101, 102, *BROKERS, 100]
+
+
+@pytest.fixture
+def world() -> CertificateRollWorld:
+    return copy.deepcopy(BROUGHT_UP)
+
+
+def rolled(world: CertificateRollWorld) -> list[int]:
+    """Who was restarted until all is as it should be."""
+    world.evicted.clear()
+    world.live(until=world.is_rolled)
+    return list(world.evicted)
+
+
+def told(world: CertificateRollWorld, kind: ConditionType) -> str:
+    found = world.told(kind)
+    return "" if found is None else f"{found[0]} {found[1]}: {found[2]}"
+
+
+def test_a_renewed_certificate_is_read_by_each_node_once_in_the_order_of_a_roll(world: CertificateRollWorld) -> None:
+    configurations = sum(kind is ObjectKind.CONFIG_MAP for kind, _ in world.objects.made)
+    world.renew()
+    assert rolled(world) == ORDER
+    assert sum(kind is ObjectKind.CONFIG_MAP for kind, _ in world.objects.made) == configurations
+    assert told(world, ConditionType.CERTIFICATES_VALID).startswith("True CertificatesFit")
+    world.live(ticks=40)
+    assert world.evicted == ORDER, "once"
+
+
+def test_who_has_not_read_it_yet_is_told_meanwhile(world: CertificateRollWorld) -> None:
+    world.renew()
+    world.live(until=lambda: len(world.evicted) == 4)
+    world.live(ticks=4)
+    assert "nodes 2, 100 began" in told(world, ConditionType.CERTIFICATES_VALID)
+    assert "run something else than is declared" in told(world, ConditionType.KAFKA_NODES_HEALTHY)
+
+
+def test_one_that_is_dated_back_is_noticed_all_the_same(world: CertificateRollWorld) -> None:
+    world.dated_back = timedelta(days=1)
+    world.renew()
+    assert rolled(world) == ORDER
+
+
+def test_other_cas_beside_the_same_certificate_are_read_by_all(world: CertificateRollWorld) -> None:
+    world.trust(OWN, OTHER)
+    assert rolled(world) == ORDER
+
+
+def test_the_first_template_tells_what_its_node_reads() -> None:
+    world = CertificateRollWorld()
+    world.bring_up()
+    assert len({pod.certificate for pod in world.objects.pods[WAL].values()} - {None}) == 1
+
+
+def test_another_ca_comes_by_three_rolls_in_each_of_which_all_believe_each_other(world: CertificateRollWorld) -> None:
+    world.trust(OWN, OTHER)
+    rolled(world)
+    world.renew(OTHER, OWN, OTHER)
+    assert rolled(world) == ORDER
+    world.trust(OTHER)
+    assert rolled(world) == ORDER
+
+
+def test_a_ca_that_those_who_run_do_not_know_restarts_nobody_and_is_told(world: CertificateRollWorld) -> None:
+    world.renew(OTHER)
+    world.live(ticks=60)
+    assert world.evicted == []
+    said = told(world, ConditionType.KAFKA_NODES_HEALTHY)
+    assert "nodes 0, 1, 2 and 2 more began with a ca.crt that has no CA which signed the certificate in" in said
+    world.renew(OWN, OWN, OTHER)
+    assert rolled(world) == ORDER, "the way out that the sentence names"
+
+
+def test_a_ca_that_is_dropped_before_all_have_another_certificate_restarts_nobody(world: CertificateRollWorld) -> None:
+    world.renew(OWN, OWN, OTHER)
+    rolled(world)
+    world.renew(OTHER)
+    world.evicted.clear()
+    world.live(ticks=60)
+    assert world.evicted == []
+    said = told(world, ConditionType.KAFKA_NODES_HEALTHY)
+    assert f"no CA in ca.crt of Secret {NODES} signed the certificate with which nodes 0, 1, 2 and 2 more began" in said
+
+
+def test_a_change_of_ca_in_mid_roll_waits_for_who_has_not_read_both_and_does_not_lock_itself_out(
+    world: CertificateRollWorld,
+) -> None:
+    world.renew(OWN, OWN, OTHER)
+    world.live(until=lambda: len(world.evicted) == 5 and world.entry() is None)
+    world.evicted.clear()
+    world.renew(OTHER, OWN, OTHER)
+    assert rolled(world)[0] == 100, "all others believe it, and it none of them yet"
+    assert sorted(world.evicted) == sorted((*BROKERS, *CONTROLLERS))
+
+
+def test_who_dies_by_itself_meanwhile_is_told_as_what_it_is(world: CertificateRollWorld) -> None:
+    world.renew(OTHER)
+    world.kill(1)
+    world.live(ticks=40)
+    assert told(world, ConditionType.KAFKA_NODES_HEALTHY).startswith("False CertificatesUnusable: ")
+    assert "has no CA which signed" in told(world, ConditionType.KAFKA_NODES_HEALTHY)
+    world.renew(OWN, OWN, OTHER)
+    assert set(rolled(world)) == set(ORDER)
+
+
+def test_a_secret_that_is_gone_keeps_all_where_they_are(world: CertificateRollWorld) -> None:
+    world.renew()
+    world.live(until=lambda: len(world.evicted) == 2 and world.entry() is None)
+    world.lose_secret(NODES)
+    world.live(ticks=40)
+    assert len(world.evicted) == 2
+    world.renew()
+    assert set(rolled(world)) == set(ORDER), "the third one, which no node has read"
+
+
+def test_pods_that_do_not_tell_what_they_read_are_judged_by_when_it_was_issued(world: CertificateRollWorld) -> None:
+    """An older Seawall made them: that it is newer now restarts nobody."""
+    for node in (*BROKERS, *CONTROLLERS):
+        world.objects.update_pod(WAL, node, certificate=None, began=world.time.time)
+    world.live(ticks=40)
+    assert world.evicted == []
+    world.dated_back = timedelta(days=1)
+    world.renew()
+    world.live(ticks=40)
+    assert world.evicted == [], "nobody can know"
+    world.dated_back = timedelta()
+    world.time.time += timedelta(hours=1)
+    world.renew()
+    assert rolled(world) == ORDER
+
+
+def test_what_a_person_has_to_approve_is_not_rolled_out_with_it(
+    world: CertificateRollWorld, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(properties, "JVM_OPTIONS", f"{properties.JVM_OPTIONS}-Dnew=1\n")
+    world.renew()
+    world.live(ticks=60)
+    assert world.evicted == []
+    assert "seawall.dev/approve-rollout" in told(world, ConditionType.KAFKA_NODES_HEALTHY)
+    assert "OldCertificateInUse" in told(world, ConditionType.CERTIFICATES_VALID)

@@ -1,0 +1,79 @@
+"""The guards of a roll of certificates are taken away one by one: each story must then end badly. Prints the kills."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable
+
+import pytest
+
+from seawall.controllers.kafka_roll import KafkaRollController
+from seawall.domain.managed_kafka import plan, renewal, roll_facts
+from seawall.domain.managed_kafka.case import Case
+from seawall.observe import certificates
+from tests.kafka_security import test_certificates
+from tests.managed_kafka import test_certificate_roll as stories
+from tests.support.mutants import Mutant, find_survivors
+from tests.support.source_mutants import rewritten
+from tests.worlds.certificate_roll_world import CertificateRollWorld
+
+Story = Callable[[CertificateRollWorld], object]
+
+
+def of(story: Story) -> Callable[[], None]:
+    """The story, in a world that was brought up."""
+
+    def tell() -> None:
+        story(copy.deepcopy(stories.BROUGHT_UP))
+
+    return tell
+
+
+RENEWED = of(stories.test_a_renewed_certificate_is_read_by_each_node_once_in_the_order_of_a_roll)
+MUTANTS: tuple[Mutant, ...] = (
+    (rewritten(roll_facts, "cause_of", "case.has_old_certificate(node)", "False"), RENEWED),
+    (rewritten(roll_facts, "_member", " and case.certificate in {None, certificate}", ""), RENEWED),
+    (rewritten(KafkaRollController, "_renew", "cluster_id, case.certificate", "cluster_id"), RENEWED),
+    (
+        rewritten(plan, "_missing_of", "cluster_id, case.certificate", "cluster_id"),
+        stories.test_the_first_template_tells_what_its_node_reads,
+    ),
+    (
+        rewritten(Case, "has_old_certificate", "if pod.certificate is not None:", "if False:"),
+        of(stories.test_one_that_is_dated_back_is_noticed_all_the_same),
+    ),
+    (
+        rewritten(Case, "has_old_certificate", "pod.began < found.nodes.begins", "False"),
+        of(stories.test_pods_that_do_not_tell_what_they_read_are_judged_by_when_it_was_issued),
+    ),
+    (
+        rewritten(renewal, "_strangeness", "now.signed_by.isdisjoint(found.trusts)", "False"),
+        of(stories.test_a_ca_that_those_who_run_do_not_know_restarts_nobody_and_is_told),
+    ),
+    (
+        rewritten(renewal, "_strangeness", "now.trusted.isdisjoint(found.signed_by)", "False"),
+        of(stories.test_a_ca_that_is_dropped_before_all_have_another_certificate_restarts_nobody),
+    ),
+    (
+        rewritten(Case, "why_stranger", "node is None or pod.node != node.id", "True"),
+        of(stories.test_a_change_of_ca_in_mid_roll_waits_for_who_has_not_read_both_and_does_not_lock_itself_out),
+    ),
+    (
+        rewritten(certificates, "_described", "[*content.chain, *content.authorities]", "content.chain"),
+        test_certificates.test_a_ca_that_is_renewed_with_its_key_is_the_same_one_and_is_read_anew,
+    ),
+    (
+        rewritten(
+            certificates,
+            "_identities",
+            "each.subject.public_bytes() + _spki(each.public_key())",
+            "each.fingerprint(hashes.SHA256())",
+        ),
+        test_certificates.test_a_ca_that_is_renewed_with_its_key_is_the_same_one_and_is_read_anew,
+    ),
+)
+
+
+@pytest.mark.timeout(1_200)
+def test_each_guard_of_a_roll_of_certificates_is_missed_by_a_story() -> None:
+    assert not find_survivors(MUTANTS)
