@@ -7,7 +7,6 @@ import ssl
 import tempfile
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
-from datetime import timedelta
 from pathlib import Path
 
 import pytest
@@ -18,11 +17,10 @@ from seawall.api.meta import ConditionType, Key
 from seawall.controllers.kafka_security import KafkaSecurityController
 from seawall.domain.conditions import find_condition
 from seawall.domain.kafka import KafkaConnection
-from seawall.domain.rollout.workload import OVERRIDE_ANNOTATION
 from seawall_e2e.loopback.pki import Certificate, CertificateAuthority
 from tests.integration.test_managed_kafka_nodes import CONTROLLER, NAME, RECORDS, A, B, Bed, _message, spec
 from tests.integration.test_managed_kafka_nodes import bed as bed  # noqa: PLC0414 - the fixture
-from tests.integration.test_managed_kafka_roll import DWELL, RollBed
+from tests.integration.test_managed_kafka_roll import RollBed
 from tests.support.kube import WAL_CLUSTERS, Object
 from tests.support.kubelet import empty
 from tests.support.records import VALUE
@@ -41,7 +39,7 @@ def secured(*users: str) -> Object:
     declared = [{"name": name, "access": "WAL", "secretName": f"user-{name}"} for name in users]
     security = {"tls": {"secretName": "nodes"}, "operatorTls": {"secretName": "operator"}, "users": declared}
     found["kafka"]["managed"]["security"] = security
-    found["kafka"]["managed"]["rollout"] = {"dwell": DWELL}
+    found["kafka"]["managed"]["rollout"] = {"dwell": "10s"}  # the least
     found["topics"]["prefix"] = "orders"
     return found
 
@@ -164,28 +162,28 @@ def test_nodes_and_users_are_let_in_by_what_they_show_and_an_emptied_disk_is_fil
     empty(bed.kubelet.volume_of(B))
     bed.kubelet.start(B)
     bed.wait(lambda: bed.isr(TOPIC) == {A, B}, "B is in sync again")
-    bed.wait(lambda: bed.says("AllOnline") and bed.tokens() == {}, "its token is taken back")
+    bed.wait(lambda: bed.says("RollingNodes") and bed.tokens() == {}, "its token is taken back")
     assert bed.records(TOPIC) == RECORDS + 1
     at_b = as_user(bed, ca, "greptimedb", PASSWORDS["greptimedb"])
     only_b = replace(at_b, bootstrap_servers=at_b.bootstrap_servers[1:])
     assert write(bed, TOPIC, 1, only_b) is None, "a broker that began after a user left knows the others"
     old = "False OldCertificateInUse: nodes 0, 1, 100 began with another certificate"
     bed.wait(lambda: sentence(bed, ConditionType.CERTIFICATES_VALID).startswith(old), "who has an old one is told")
-    roll_out(bed, path)
-    assert write(bed, TOPIC, 1, database) is None
 
 
-def roll_out(bed: Bed, path: str) -> None:
-    """Who restarts nodes is there, too; a person lets it, because one controller is the only one."""
-    assert leaf_in(bed, "nodes") != shown_by(bed, A)
-    security = bed.beside
+def test_a_renewed_certificate_is_shown_by_each_broker_after_its_restart(bed: Bed, secrets: Secrets) -> None:
+    """The controller is the only one, so a person has to let it go."""
     rolled = RollBed(bed)
-    bed.beside += security
-    until = (bed.controller.clock.trusted().shared + timedelta(hours=1)).isoformat()
-    bed.client.merge(path, {"metadata": {"annotations": {OVERRIDE_ANNOTATION: f"one controller@{until}"}}})
-    rolled.wait(lambda: rolled.is_completed() and not old_nodes(bed), "all nodes have read the new one")
-    assert rolled.roll().restarted == len((A, B, CONTROLLER))
+    authority = secrets.authority("own")
+    for secret, role in (("nodes", "node"), ("operator", "operator")):
+        secrets.put_certificate(secret, authority, role)
+    bed.declare(secured("greptimedb"))
+    bed.wait(lambda: bed.says("AllOnline") and bed.tokens() == {}, "all nodes are Online")
+    secrets.put_certificate("nodes", authority, "node")
+    assert leaf_in(bed, "nodes") != shown_by(bed, A)
+    rolled.wait(lambda: "the only controller" in rolled.roll().message, "all but the controller are restarted")
     assert {shown_by(bed, node) for node in (A, B)} == {leaf_in(bed, "nodes")}
+    assert (rolled.roll().restarted, old_nodes(bed)) == (2, [CONTROLLER])
 
 
 def leaf_in(bed: Bed, secret: str) -> bytes:

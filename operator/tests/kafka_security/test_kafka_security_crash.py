@@ -22,7 +22,8 @@ from tests.worlds.secured_world import NODES, OPERATOR, SecuredWorld
 
 LIVES_ALL = os.environ.get("ADVERSARY") == "all"
 EVERY = 1 if LIVES_ALL else 401
-ENDS = {"AllOnline", "CertificatesUnusable"}
+ENDS = {"AllOnline", "CertificatesUnusable", "RollingNodes"}
+"""Nobody restarts in this world: that nodes have not read a certificate that fits stands as RollingNodes."""
 Move = Callable[[SecuredWorld], object]
 
 
