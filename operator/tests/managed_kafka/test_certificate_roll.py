@@ -112,6 +112,18 @@ def test_a_change_of_ca_in_mid_roll_waits_for_who_has_not_read_both_and_does_not
     assert sorted(world.evicted) == sorted((*BROKERS, *CONTROLLERS))
 
 
+def test_where_all_were_made_anew_at_once_a_person_says_so(world: CertificateRollWorld) -> None:
+    """The CA of before is lost, or nobody believes it any more: there is no way by which all stay."""
+    world.renew(OTHER)
+    for node in ORDER:
+        world.kill(node)
+    world.live(ticks=60)
+    assert world.says("RollingNodes")
+    assert world.evicted == []
+    world.annotate(override_restart_gate="all pods were deleted@2026-11-21T18:00:00Z")
+    assert rolled(world) == ORDER
+
+
 def test_who_dies_by_itself_meanwhile_is_told_as_what_it_is(world: CertificateRollWorld) -> None:
     world.renew(OTHER)
     world.kill(1)

@@ -45,7 +45,11 @@ def _is_paused(asked: Candidate) -> str | None:
 
 
 def _cannot_come_back(asked: Candidate) -> str | None:
-    return asked.facts.certificates_problem or asked.node.stranger
+    return asked.facts.certificates_problem
+
+
+def _would_be_a_stranger(asked: Candidate) -> str | None:
+    return asked.node.stranger
 
 
 def _kafka_is_silent(asked: Candidate) -> str | None:
@@ -130,6 +134,7 @@ GATE: Mapping[KafkaBlocker, Callable[[Candidate], str | None]] = MappingProxyTyp
     {
         KafkaBlocker.PAUSED: _is_paused,
         KafkaBlocker.CERTIFICATES: _cannot_come_back,
+        KafkaBlocker.NOT_BELIEVED: _would_be_a_stranger,
         KafkaBlocker.KAFKA_UNREACHABLE: _kafka_is_silent,
         KafkaBlocker.NODE_NOT_ONLINE: _another_is_down,
         KafkaBlocker.QUORUM_DEGRADED: _quorum_is_degraded,

@@ -18,7 +18,12 @@ class KafkaBlocker(Explained):
     CERTIFICATES = (
         "CertificatesUnusable",
         "The certificates do not fit, so a node that goes would not come back.",
-        "Do what is said here, or in the condition CertificatesValid.",
+        "Do what the condition CertificatesValid says.",
+    )
+    NOT_BELIEVED = (
+        "NotBelieved",
+        "With the certificate in its Secret, or the CAs there, it and the others would not believe each other.",
+        "Keep the CA of before beside the new one; if all nodes were made anew since, let the restart through.",
     )
     KAFKA_UNREACHABLE = (
         "KafkaUnreachable",

@@ -60,7 +60,7 @@ class Case:
     @property
     def unusable(self) -> str | None:
         """Why nothing may be started by the certificates that there are; None: they fit, or there are none."""
-        return why_not_secured(self.cluster, self.observed) or self.why_stranger()
+        return why_not_secured(self.cluster, self.observed)
 
     def why_stranger(self, node: Node | None = None) -> str | None:
         """Why what begins now would be a stranger to what runs; None: it would not be, or nobody knows.

@@ -120,8 +120,8 @@ def _of_what_runs(case: Case, statuses: tuple[ManagedNodeStatus, ...], said: dic
         return _verdict(rolling.reason, rolling.message)
     stays = [node for node in case.nodes if not node.is_leaving]
     away = [node for node in stays if _state(statuses, node.id) is not NodeState.ONLINE]
-    if away and case.unusable is not None:
-        return _not_secured(case.unusable)
+    if away and (unusable := _of_certificates(case)) is not None:
+        return unusable
     if unexpected := [node for node in away if not is_of_the_roll(case, node)]:
         return _verdict(_why_away(case, unexpected), _of_nodes(away, said))
     if (changing := of_voters(case)) is not None:
@@ -133,6 +133,14 @@ def _of_what_runs(case: Case, statuses: tuple[ManagedNodeStatus, ...], said: dic
     reason = Reason.ALL_ONLINE if rolling is None else rolling.reason
     parts = (_of_all(statuses, rolling), next_step(case), "" if removing is None else removing.message)
     return _verdict(reason if removing is None else removing.reason, "; ".join(filter(None, parts)))
+
+
+def _of_certificates(case: Case) -> Verdict | None:
+    """Why who is away would not come back."""
+    if case.unusable is not None:
+        return _not_secured(case.unusable)
+    stranger = case.why_stranger()
+    return None if stranger is None else _verdict(Reason.CERTIFICATES_UNUSABLE, stranger)
 
 
 def _why_away(case: Case, away: list[Node]) -> Reason:

@@ -11,7 +11,7 @@ from seawall.api.v1alpha1.cluster import WALCluster
 from seawall.domain.conditions import find_condition
 from seawall.domain.kafka_nodes.facts import KafkaFacts, KafkaNode
 from seawall.domain.kafka_nodes.reasons import KafkaCause
-from seawall.domain.managed_kafka.case import Case, why_not_secured
+from seawall.domain.managed_kafka.case import Case
 from seawall.domain.managed_kafka.found import FoundObject, FoundPod, KafkaAnswer
 from seawall.domain.managed_kafka.identity import NodeRecord
 from seawall.domain.managed_kafka.names import CERTIFICATE_ANNOTATION, TEMPLATE_HASH_ANNOTATION
@@ -85,7 +85,7 @@ def roll_facts(case: Case, *, is_cut: bool | None = False) -> KafkaFacts:
         override=None if isinstance(override, str) else override,
         override_problem=override if isinstance(override, str) else None,
         is_paused=cluster.metadata.is_paused,
-        certificates_problem=why_not_secured(cluster, case.observed),
+        certificates_problem=case.unusable,
     )
     return facts if isinstance(answer, str) else _with_answer(facts, answer)
 
