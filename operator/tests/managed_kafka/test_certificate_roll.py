@@ -160,6 +160,14 @@ def test_pods_that_do_not_tell_what_they_read_are_judged_by_when_it_was_issued(w
     assert rolled(world) == ORDER
 
 
+def test_what_a_newer_seawall_writes_there_in_another_way_restarts_nobody(world: CertificateRollWorld) -> None:
+    for node, pod in world.objects.pods[WAL].items():
+        assert pod.certificate is not None
+        world.objects.update_pod(WAL, node, certificate=pod.certificate.replace("{", '{"newer":1,'))
+    world.live(ticks=40)
+    assert world.evicted == []
+
+
 def test_what_a_person_has_to_approve_is_not_rolled_out_with_it(
     world: CertificateRollWorld, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -39,7 +39,7 @@ MUTANTS: tuple[Mutant, ...] = (
         stories.test_the_first_template_tells_what_its_node_reads,
     ),
     (
-        rewritten(Case, "has_old_certificate", "if pod.certificate is not None:", "if False:"),
+        rewritten(Case, "has_old_certificate", "(read := parse_read(pod.certificate)) is not None", "False"),
         of(stories.test_one_that_is_dated_back_is_noticed_all_the_same),
     ),
     (

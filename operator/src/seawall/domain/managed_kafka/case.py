@@ -15,7 +15,7 @@ from seawall.domain.managed_kafka.identity import Identity, find_identity
 from seawall.domain.managed_kafka.names import FORMAT_VOLUME_ANNOTATION
 from seawall.domain.managed_kafka.node import Node
 from seawall.domain.managed_kafka.objects import template_hash
-from seawall.domain.managed_kafka.renewal import annotation_of, why_strangers
+from seawall.domain.managed_kafka.renewal import annotation_of, parse_read, why_strangers
 from seawall.domain.managed_kafka.volumes import VolumeState, volume_state
 
 EXAMPLE = "2: disk of node 2 broke, its rows are in the backup@2026-12-24T18:00:00Z"
@@ -78,13 +78,14 @@ class Case:
     def has_old_certificate(self, node: Node) -> bool:
         """Whether it began with something else than is in its Secret now: Kafka reads that when it begins.
 
-        A pod that an older Seawall made does not tell: then it is judged by when the certificate was issued.
+        A pod that an older Seawall made does not tell: then it is judged by when the certificate was issued. How it is
+        told may change with a newer one, and that restarts nobody.
         """
         pod, found = self.pod(node), self.observed.certificates
         if pod is None or found is None or isinstance(found.nodes, str):
             return False
-        if pod.certificate is not None:
-            return pod.certificate != self.certificate
+        if (read := parse_read(pod.certificate)) is not None:
+            return read.digest != found.nodes.digest
         return pod.began is not None and pod.began < found.nodes.begins
 
     def may_format(self, node: Node) -> bool:

@@ -43,6 +43,14 @@ def annotation_of(found: Certificates | None) -> str | None:
     return read.model_dump_json(by_alias=True)
 
 
+def parse_read(text: str | None) -> ReadCertificate | None:
+    """What a template says; None: nothing, or somebody else wrote there."""
+    try:
+        return None if text is None else ReadCertificate.model_validate_json(text)
+    except ValidationError:
+        return None
+
+
 def why_strangers(now: Certificate, running: Mapping[int, str | None]) -> str | None:
     """Why a node that begins now would be a stranger to those that run, in one sentence; None: it would not.
 
@@ -50,7 +58,7 @@ def why_strangers(now: Certificate, running: Mapping[int, str | None]) -> str | 
         now: what it would read.
         running: by node what the template says that its pod was made of; None: it does not say.
     """
-    read = {node: found for node, text in running.items() if (found := _parsed(text)) is not None}
+    read = {node: found for node, text in running.items() if (found := parse_read(text)) is not None}
     return next(_strangeness(now, read), None)
 
 
@@ -70,11 +78,3 @@ def _strangeness(now: Certificate, read: Mapping[int, ReadCertificate]) -> Itera
 def _nodes(nodes: list[int]) -> str:
     more = f" and {len(nodes) - SHOWN} more" if len(nodes) > SHOWN else ""
     return f"node{'s' if len(nodes) > 1 else ''} {', '.join(map(str, sorted(nodes)[:SHOWN]))}{more}"
-
-
-def _parsed(text: str | None) -> ReadCertificate | None:
-    """What somebody else wrote there says nothing."""
-    try:
-        return None if text is None else ReadCertificate.model_validate_json(text)
-    except ValidationError:
-        return None
