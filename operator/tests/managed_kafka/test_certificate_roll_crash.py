@@ -9,20 +9,18 @@ from __future__ import annotations
 
 import copy
 import os
-from collections import Counter
 from typing import Any
 
 import pytest
 
 from tests.managed_kafka.test_certificate_roll import BROUGHT_UP
-from tests.managed_kafka.test_kafka_roll_crash import another_operator_acts, is_paused
+from tests.managed_kafka.test_kafka_roll_crash import another_operator_acts, end_state, ends, is_paused
 from tests.support.deaths import die_at_every_call
 from tests.support.golden import compare_counts
 from tests.support.moves import calls_with, of
 from tests.worlds.certificate_roll_world import OTHER, OWN, CertificateRollWorld
 from tests.worlds.kafka_roll_world import CHANGES
-from tests.worlds.managed_world import WAL
-from tests.worlds.purge_world import Calls, Guard
+from tests.worlds.purge_world import Calls
 from tests.worlds.secured_world import NODES
 
 LIVES_ALL = os.environ.get("ADVERSARY") == "all"
@@ -31,7 +29,7 @@ MOVES = (
     of("renew"),
     of("trust", OWN, OTHER),
     of("renew", OTHER, OWN, OTHER),
-    of("hurry"),
+    of("renew", OTHER),
     of("lose_secret", NODES),
     *(of("kill", node) for node in (1, 100)),
     of("forget_status"),
@@ -48,15 +46,6 @@ def is_renewed() -> CertificateRollWorld:
     world.live(until=lambda: len(world.evicted) == 5 and world.entry() is None)
     world.evicted.clear()
     return world
-
-
-def ends(world: CertificateRollWorld, guard: Guard | None = None) -> None:
-    world.live(guard, until=world.is_rolled)
-
-
-def end_state(world: CertificateRollWorld) -> Any:
-    pods = {node: (pod.template, pod.certificate, pod.is_ready) for node, pod in world.objects.pods[WAL].items()}
-    return world.roll().stage, Counter(world.evicted), pods, world.entry()
 
 
 def test_a_death_at_any_call_restarts_it_once() -> None:

@@ -55,8 +55,9 @@ def ends(world: RollWorld, guard: Guard | None = None) -> None:
 
 
 def end_state(world: RollWorld) -> Any:
-    pods = {node: (pod.template, pod.spec_hash, pod.is_ready) for node, pod in world.objects.pods[WAL].items()}
-    return world.roll().stage, world.roll().restarted, Counter(world.evicted), pods, world.entry()
+    pods = world.objects.pods[WAL].items()
+    made_of = {node: (pod.template, pod.spec_hash, pod.certificate, pod.is_ready) for node, pod in pods}
+    return world.roll().stage, world.roll().restarted, Counter(world.evicted), made_of, world.entry()
 
 
 @pytest.mark.parametrize("begin", [is_edited, is_asked_for])

@@ -17,7 +17,7 @@ from seawall.domain.managed_kafka.node import Node
 from tests.support.clock import START
 from tests.worlds.kafka_roll_world import RollWorld
 from tests.worlds.managed_world import WAL
-from tests.worlds.secured_world import HOSTS, NODES, OPERATOR, SECURED, YEAR, SecuredWorld, authority, secret
+from tests.worlds.secured_world import HOSTS, NODES, OPERATOR, SECURED, YEAR, SecuredWorld, authority, secret, secret_of
 
 OWN, OTHER = "own", "other"
 
@@ -41,12 +41,6 @@ def issued(role: str, signer: str, serial: int, begins: datetime) -> Pair:
     """A certificate of one of two CAs; `serial` tells apart what is otherwise the same."""
     names = HOSTS if role == "node" else ()
     return authority(signer).issue(f"seawall:wal:{role}", WAL.namespace, names, begins, YEAR)
-
-
-def content(pair: Pair, trusts: frozenset[str]) -> dict[str, bytes]:
-    """As cert-manager writes it."""
-    authorities = "".join(authority(name).pair.certificate for name in sorted(trusts))
-    return {"tls.crt": pair.certificate.encode(), "tls.key": pair.key.encode(), "ca.crt": authorities.encode()}
 
 
 @dataclass(repr=False)
@@ -99,15 +93,6 @@ class CertificateRollWorld(RollWorld, SecuredWorld):
 
     # --- what people do
 
-    def edit(self, **managed: Any) -> None:
-        """Somebody edits `kafka.managed`."""
-        self.spec = {**self.spec, "kafka": {"managed": {**SECURED["kafka"]["managed"], **managed}}}
-        self.kube.apply(WAL, self.spec, annotations=self.annotations)
-
-    def hurry(self) -> None:
-        """Somebody signs by another CA at once, which nobody who runs knows."""
-        self.renew(OTHER)
-
     def renew(self, signer: str = OWN, *trusts: str) -> None:
         """Somebody puts new certificates into the Secrets, and whom they believe: by default who signed."""
         begins = self.time.time - self.dated_back
@@ -121,4 +106,4 @@ class CertificateRollWorld(RollWorld, SecuredWorld):
         self.held_now = held
         for name, role in ((NODES, "node"), (OPERATOR, "operator")):
             pair = issued(role, held.signer, held.serial, held.begins)
-            self.kube.secrets[secret(name)] = content(pair, held.trusts)
+            self.kube.secrets[secret(name)] = secret_of(pair, *map(authority, sorted(held.trusts)))

@@ -468,9 +468,9 @@ class ManagedWorld:
     def _check_budget(self, group: str, after: str) -> None:
         """It counts each node that is there, so that one eviction at most passes."""
         budget = self.objects.made.get((ObjectKind.BUDGET, Key(WAL.namespace, f"wal-kafka-{group}")))
-        running = {meta.name for meta in self.objects.meta.values() if meta.replicas}
         if budget is None:
             return
+        running = {meta.name for meta in self.objects.meta.values() if meta.replicas}
         count = sum(node.budget == group and node.name in running for node in self.nodes)
         if budget.body["spec"]["minAvailable"] < count - 1:
             self.violations.append(f"K1: {budget.name} lets more than one of {count} go {after}")

@@ -54,9 +54,10 @@ def _authority(name: str) -> Authority:
     return Authority.new(name, START - timedelta(minutes=1))
 
 
-def secret_of(pair: Pair, ca: Authority) -> dict[str, bytes]:
+def secret_of(pair: Pair, *trusted: Authority) -> dict[str, bytes]:
     """As cert-manager writes it."""
-    texts = {"tls.crt": pair.certificate, "tls.key": pair.key, "ca.crt": ca.pair.certificate}
+    authorities = "".join(each.pair.certificate for each in trusted)
+    texts = {"tls.crt": pair.certificate, "tls.key": pair.key, "ca.crt": authorities}
     return {key: text.encode() for key, text in texts.items()}
 
 

@@ -61,13 +61,12 @@ class KafkaRollController(Controller[WALCluster, RollObserved, WALClusterStatus,
 
     def observe(self, obj: WALCluster) -> RollObserved:
         """Reads the pods and then asks Kafka, and that only while a roll is due or under way."""
-        key, time = obj.metadata.key, self.clock.trusted()
+        key = obj.metadata.key
         if obj.managed_kafka is None or self.objects is None:
             self.meter.forget_kafka_nodes(key)
-            return self._without(key, known_case(obj, Observed(time, is_enabled=False)))
+            return self._without(key, known_case(obj, Observed(self.clock.trusted(), is_enabled=False)))
         self._measure(obj)
-        certificates = read_certificates(self.kube, key, obj.managed_kafka)
-        found = Observed(time, self.objects.find(key), certificates=certificates)
+        found = self._find(obj, self.objects)
         case = known_case(obj, found)
         if isinstance(case, str):
             return self._without(key, case)
@@ -106,9 +105,7 @@ class KafkaRollController(Controller[WALCluster, RollObserved, WALClusterStatus,
         key, objects = obj.metadata.key, self.objects
         if objects is None:
             raise Conflict("this operator may not run a Kafka any more")
-        managed = obj.managed_kafka
-        certificates = None if managed is None else read_certificates(self.kube, key, managed)
-        found = Observed(self.clock.trusted(), objects.find(key), certificates=certificates)
+        found = self._find(obj, objects)
         self._ask_again(obj, action, decide)
         case = known_case(obj, found)
         node = None if isinstance(case, str) else next((each for each in case.nodes if each.id == action.node), None)
@@ -121,6 +118,12 @@ class KafkaRollController(Controller[WALCluster, RollObserved, WALClusterStatus,
         if (config.kind, config.name) not in found.found.objects:
             objects.create(obj, config)
         objects.renew_template(before, key.namespace, statefulset)
+
+    def _find(self, obj: WALCluster, objects: KafkaObjects) -> Observed:
+        """All that is asked before Kafka is."""
+        time, key, managed = self.clock.trusted(), obj.metadata.key, obj.managed_kafka
+        certificates = None if managed is None else read_certificates(self.kube, key, managed)
+        return Observed(time, objects.find(key), certificates=certificates)
 
     def _is_cut(self, obj: WALCluster) -> bool | None:
         """Whether a run deletes now: an intent is written, and the log does not start there yet; None: not known."""

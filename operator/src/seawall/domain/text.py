@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from enum import StrEnum
 from typing import Self
 
@@ -19,6 +20,17 @@ class Explained(StrEnum):
         member.sentence = sentence
         member.remedy = remedy
         return member
+
+
+FEW = 3
+"""As many as one reads."""
+
+
+def few(names: Iterable[object], most: int = FEW) -> str:
+    """`a, b, c and 2 more`; empty: there are none."""
+    found = [str(name) for name in names]
+    more = f" and {len(found) - most} more" if len(found) > most else ""
+    return f"{', '.join(found[:most])}{more}"
 
 
 def listed(names: list[str]) -> str:

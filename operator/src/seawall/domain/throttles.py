@@ -10,9 +10,9 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 
 from seawall.domain.partitions import Rates, Throttles
+from seawall.domain.text import few
 
 LEADER_RATE, FOLLOWER_RATE = "leader.replication.throttled.rate", "follower.replication.throttled.rate"
-SHOWN = 3
 
 
 def effective_rates(throttles: Throttles, broker: int) -> Rates:
@@ -44,11 +44,10 @@ def own_rates_sentence(own: Mapping[int, Rates]) -> str:
         return ""
     brokers = sorted(own)
     command = removal_command(brokers[0], own[brokers[0]])
-    listed = ", ".join(f"{broker} ({_said(own[broker])})" for broker in brokers[:SHOWN])
-    more = f" and {len(brokers) - SHOWN} more" if len(brokers) > SHOWN else ""
+    listed = few(f"{broker} ({_said(own[broker])})" for broker in brokers)
     several = len(brokers) > 1
     return (
-        f"broker{'s' if several else ''} {listed}{more} {'have throttles' if several else 'has a throttle'} of"
+        f"broker{'s' if several else ''} {listed} {'have throttles' if several else 'has a throttle'} of"
         f" {'their' if several else 'its'} own, which Seawall did not set and which win{'' if several else 's'} over"
         f" the cluster's; once nobody needs {'them' if several else 'it'}: {command}"
         + (", and so for the others" if several else "")

@@ -15,6 +15,7 @@ from confluent_kafka import KafkaError, KafkaException
 from confluent_kafka.admin import AdminClient
 
 from seawall.domain.kafka import KafkaConnection, NoKafka, Unreachable
+from seawall.domain.text import few
 
 logger = logging.getLogger(__name__)
 
@@ -189,9 +190,7 @@ def _unreadable(connection: KafkaConnection, what: str, text: str) -> NoKafka:
 
 
 def _servers(connection: KafkaConnection) -> str:
-    servers = connection.bootstrap_servers
-    more = f" and {len(servers) - SHOWN_SERVERS} more" if len(servers) > SHOWN_SERVERS else ""
-    return ", ".join(servers[:SHOWN_SERVERS]) + more
+    return few(connection.bootstrap_servers, SHOWN_SERVERS)
 
 
 MEMORY_KIB = 16 * 1024

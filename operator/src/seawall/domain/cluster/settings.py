@@ -29,6 +29,7 @@ from seawall.domain.dataplane.wal_settings import (
 )
 from seawall.domain.ledger.mode import cure_of
 from seawall.domain.step import Event, EventType
+from seawall.domain.text import few
 from seawall.domain.walconfig.render import render_wal_config
 
 KIND = ConditionType.DATA_PLANE_CONFIG_DIFFERS
@@ -115,9 +116,7 @@ def _of_datanodes(spec: WALClusterSpec, view: DataPlaneView) -> list[str]:
 
 
 def _named(datanodes: Sequence[int]) -> str:
-    shown = ", ".join(map(str, datanodes[:SHOWN]))
-    more = f" and {len(datanodes) - SHOWN} more" if len(datanodes) > SHOWN else ""
-    return f"datanode {shown}" if len(datanodes) == 1 else f"datanodes {shown}{more}"
+    return f"datanode{'s' if len(datanodes) != 1 else ''} {few(datanodes, SHOWN)}"
 
 
 def _unread(view: DataPlaneView) -> str:

@@ -23,6 +23,7 @@ from datetime import UTC, datetime
 from seawall.api.meta import DEAD_ANNOTATION, UNUSED_ANNOTATION
 from seawall.api.v1alpha1.purge_template import matches_any
 from seawall.domain.clocks import TrustedTime
+from seawall.domain.text import few
 from seawall.domain.times import DECLARATION_LONGEST
 
 _REASON_AND_EXPIRY = r"(?P<reason>.*\S.*)@(?P<expires>[^@]+)"
@@ -172,8 +173,7 @@ def _are(regions: Iterable[int]) -> tuple[str, str]:
     ids = sorted(regions)
     if len(ids) == 1:
         return "is", f"region {ids[0]}"
-    more = f" and {len(ids) - _NAMED} more" if len(ids) > _NAMED else ""
-    return "are", f"regions {', '.join(map(str, ids[:_NAMED]))}{more}"
+    return "are", f"regions {few(ids, _NAMED)}"
 
 
 _GLOB = re.compile(r"[a-zA-Z0-9._*?-]{1,249}")

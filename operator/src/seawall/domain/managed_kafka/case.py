@@ -9,13 +9,13 @@ from functools import cached_property
 from seawall.api.meta import Key
 from seawall.api.v1alpha1.cluster import WALCluster
 from seawall.domain.ledger.declarations import parse_declaration
-from seawall.domain.managed_kafka.certificates import why_unusable
+from seawall.domain.managed_kafka.certificates import Certificate, why_unusable
 from seawall.domain.managed_kafka.found import FoundObject, FoundPod, Observed
 from seawall.domain.managed_kafka.identity import Identity, find_identity
 from seawall.domain.managed_kafka.names import FORMAT_VOLUME_ANNOTATION
 from seawall.domain.managed_kafka.node import Node
 from seawall.domain.managed_kafka.objects import template_hash
-from seawall.domain.managed_kafka.renewal import annotation_of, parse_read, why_strangers
+from seawall.domain.managed_kafka.renewal import ReadCertificate, annotation_of, parse_read, why_strangers
 from seawall.domain.managed_kafka.volumes import VolumeState, volume_state
 
 EXAMPLE = "2: disk of node 2 broke, its rows are in the backup@2026-12-24T18:00:00Z"
@@ -38,7 +38,20 @@ class Case:
     @cached_property
     def certificate(self) -> str | None:
         """What a node that begins now reads of its Secret, as templates say it; None: there is nothing to read."""
-        return annotation_of(self.observed.certificates)
+        now = self._in_secret
+        return None if now is None else annotation_of(now)
+
+    @property
+    def _in_secret(self) -> Certificate | None:
+        """The certificate of the nodes as it is now; None: they have none, or it cannot be read."""
+        found = self.observed.certificates
+        return None if found is None or isinstance(found.nodes, str) else found.nodes
+
+    @cached_property
+    def _read(self) -> Mapping[int, ReadCertificate]:
+        """By node what it read when it began, of those whose pods say so."""
+        pods = self.observed.found.pods
+        return {node: read for node, pod in pods.items() if (read := parse_read(pod.certificate)) is not None}
 
     @property
     def key(self) -> Key:
@@ -68,12 +81,9 @@ class Case:
         Args:
             node: the one that is made anew: its pod of before does not count; None: another one.
         """
-        found = self.observed.certificates
-        if found is None or isinstance(found.nodes, str):
-            return None
-        pods = self.observed.found.pods.values()
-        others = {pod.node: pod.certificate for pod in pods if node is None or pod.node != node.id}
-        return why_strangers(found.nodes, others)
+        now = self._in_secret
+        others = {each: read for each, read in self._read.items() if node is None or each != node.id}
+        return None if now is None else why_strangers(now, others)
 
     def has_old_certificate(self, node: Node) -> bool:
         """Whether it began with something else than is in its Secret now: Kafka reads that when it begins.
@@ -81,12 +91,12 @@ class Case:
         A pod that an older Seawall made does not tell: then it is judged by when the certificate was issued. How it is
         told may change with a newer one, and that restarts nobody.
         """
-        pod, found = self.pod(node), self.observed.certificates
-        if pod is None or found is None or isinstance(found.nodes, str):
+        pod, now = self.pod(node), self._in_secret
+        if pod is None or now is None:
             return False
-        if (read := parse_read(pod.certificate)) is not None:
-            return read.digest != found.nodes.digest
-        return pod.began is not None and pod.began < found.nodes.begins
+        if (read := self._read.get(node.id)) is not None:
+            return read.digest != now.digest
+        return pod.began is not None and pod.began < now.begins
 
     def may_format(self, node: Node) -> bool:
         """Whether an empty volume may take the place of a lost one: nothing is lost by it, or a person answers."""

@@ -13,10 +13,8 @@ from datetime import datetime
 from seawall.api.meta import Key
 from seawall.api.v1alpha1.managed_kafka import ManagedKafka, node_host
 from seawall.domain.managed_kafka.subjects import node_subject, operator_subject
+from seawall.domain.text import few
 from seawall.domain.times import CERTIFICATE_EXPIRES_SOON
-
-SHOWN = 3
-"""How many names a sentence has."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,8 +74,7 @@ def _faults(cluster: Key, kafka: ManagedKafka, found: Certificates, now: datetim
         yield f"the certificate in Secret {nodes.secret} is not for servers (extended key usage)"
     wanted = [node_host(cluster.namespace, cluster.name, node) for node, _ in kafka.nodes]
     if missing := [host for host in wanted if not _covers(nodes.names, host)]:
-        more = f" and {len(missing) - SHOWN} more" if len(missing) > SHOWN else ""
-        yield f"the certificate in Secret {nodes.secret} lacks the names {', '.join(missing[:SHOWN])}{more}"
+        yield f"the certificate in Secret {nodes.secret} lacks the names {few(missing)}"
     if not operator.signed_by & nodes.trusted:
         yield f"no CA in ca.crt of Secret {nodes.secret} signed the certificate in Secret {operator.secret}"
     if not nodes.signed_by & operator.trusted:

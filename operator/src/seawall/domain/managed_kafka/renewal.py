@@ -12,10 +12,8 @@ from collections.abc import Iterator, Mapping
 from pydantic import ValidationError
 
 from seawall.api.meta import StatusModel
-from seawall.domain.managed_kafka.certificates import Certificate, Certificates
-
-SHOWN = 3
-"""How many nodes a sentence has."""
+from seawall.domain.managed_kafka.certificates import Certificate
+from seawall.domain.text import few
 
 
 class ReadCertificate(StatusModel):
@@ -32,14 +30,9 @@ class ReadCertificate(StatusModel):
     trusts: tuple[str, ...] = ()
 
 
-def annotation_of(found: Certificates | None) -> str | None:
-    """What a template says of the Secret of the nodes as it is now; None: there is none, or nothing to read in it."""
-    if found is None or isinstance(found.nodes, str):
-        return None
-    nodes = found.nodes
-    read = ReadCertificate(
-        digest=nodes.digest, signed_by=tuple(sorted(nodes.signed_by)), trusts=tuple(sorted(nodes.trusted))
-    )
+def annotation_of(now: Certificate) -> str:
+    """What a template says of the Secret of the nodes as it is now."""
+    read = ReadCertificate(digest=now.digest, signed_by=tuple(sorted(now.signed_by)), trusts=tuple(sorted(now.trusted)))
     return read.model_dump_json(by_alias=True)
 
 
@@ -51,14 +44,13 @@ def parse_read(text: str | None) -> ReadCertificate | None:
         return None
 
 
-def why_strangers(now: Certificate, running: Mapping[int, str | None]) -> str | None:
+def why_strangers(now: Certificate, read: Mapping[int, ReadCertificate]) -> str | None:
     """Why a node that begins now would be a stranger to those that run, in one sentence; None: it would not.
 
     Args:
         now: what it would read.
-        running: by node what the template says that its pod was made of; None: it does not say.
+        read: by node what those that run have read; whose pod does not say so is not asked.
     """
-    read = {node: found for node, text in running.items() if (found := parse_read(text)) is not None}
     return next(_strangeness(now, read), None)
 
 
@@ -76,5 +68,4 @@ def _strangeness(now: Certificate, read: Mapping[int, ReadCertificate]) -> Itera
 
 
 def _nodes(nodes: list[int]) -> str:
-    more = f" and {len(nodes) - SHOWN} more" if len(nodes) > SHOWN else ""
-    return f"node{'s' if len(nodes) > 1 else ''} {', '.join(map(str, sorted(nodes)[:SHOWN]))}{more}"
+    return f"node{'s' if len(nodes) > 1 else ''} {few(sorted(nodes))}"

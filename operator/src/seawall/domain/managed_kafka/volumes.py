@@ -17,10 +17,8 @@ from seawall.domain.managed_kafka.found import FoundObject, FoundPod, KafkaAnswe
 from seawall.domain.managed_kafka.identity import NodeRecord
 from seawall.domain.managed_kafka.node import Node
 from seawall.domain.partitions import BrokerState, Partition, PartitionId, QuorumReplica
+from seawall.domain.text import few
 from seawall.domain.times import MANAGED_KAFKA_CLEARED_MS
-
-SHOWN = 3
-"""How many partitions a sentence names."""
 
 
 class VolumeState(Enum):
@@ -104,5 +102,4 @@ def only_on(node: int, partitions: Iterable[Partition], answer: KafkaAnswer) -> 
 
 def _named(partitions: tuple[PartitionId, ...]) -> str:
     names = sorted((f"{topic}-{partition}" for topic, partition in partitions), key=by_number)
-    more = f" and {len(names) - SHOWN} more" if len(names) > SHOWN else ""
-    return f"{', '.join(names[:SHOWN])}{more}"
+    return few(names)

@@ -10,12 +10,10 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
 
-from seawall.domain.text import Explained
+from seawall.domain.text import Explained, few
 
 ReasonT = TypeVar("ReasonT", bound=Explained)
 AskedT = TypeVar("AskedT")
-
-NAMED = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,5 +50,4 @@ def first_if_passed(found: Sequence[Refusal], passed: Collection[Explained]) -> 
 def first_few(clauses: Iterable[str]) -> str | None:
     """The first few of them as one clause; None: there are none."""
     found = list(clauses)
-    more = f" and {len(found) - NAMED} more" if len(found) > NAMED else ""
-    return f"{', '.join(found[:NAMED])}{more}" if found else None
+    return few(found) if found else None

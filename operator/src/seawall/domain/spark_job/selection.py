@@ -12,6 +12,7 @@ from seawall.domain.ledger.ledger import plan
 from seawall.domain.ledger.observation import Observation
 from seawall.domain.ledger.reasons import Reason
 from seawall.domain.ledger.tables import TopicLog
+from seawall.domain.text import few
 
 PASSING = frozenset(
     {
@@ -83,9 +84,7 @@ class Selection:
 
     def report(self) -> str:
         """The first few topics that are not read."""
-        shown = [f"{name} {reason}" for name, reason in sorted(self.against.items())]
-        more = f" and {len(shown) - 3} more" if len(shown) > 3 else ""  # noqa: PLR2004 - as many as one reads
-        return f"{', '.join(shown[:3])}{more}"
+        return few(f"{name} {reason}" for name, reason in sorted(self.against.items()))
 
     def may_pass(self) -> bool:
         """Whether some of what keeps topics from being read may pass by itself."""
