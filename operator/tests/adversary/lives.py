@@ -3,13 +3,14 @@
 A move right before call i is the same as before call i + 1 when call i neither reads nor changes what the move
 changes, and no clock is read in between if the move changes clocks: nobody, neither Seawall nor the judge, can tell the
 two apart. Such pairs are lived once, at the next call that can notice the move. What databases, other controllers and
-time do while the operator waits is such a point, too, for every move.
+time do while the operator waits is such a point, too, for every move; and so is each act, which the judge compares with
+all of the world.
 """
 
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from typing import Any
@@ -119,6 +120,8 @@ class Adversary:
     """The first call of the newest action."""
     looks_since: int = 0
     """The first call of the newest look."""
+    since: list[tuple[int, int]] = field(default_factory=list)
+    """Both, of each call."""
     unobserved: set[str] = field(default_factory=set)
     """Databases that were put into maintenance because a move was made after all that could have shown it."""
 
@@ -147,12 +150,17 @@ class Adversary:
 
     def _is_late(self, made: int, move: Move, act: int) -> bool:
         """Whether the action asked for what would show the move, and the move was made after the last answer."""
+        shows = self.shows(move, act)
+        return bool(shows) and shows[-1] < made
+
+    def shows(self, move: Move, act: int) -> Sequence[int]:
+        """The calls of the act's action that show a move; none where the act itself compares."""
         shown = move.touches if move.shown_by is None else move.shown_by
         if not shown.isdisjoint(COMPARES[self.names[act]]):
-            return False
-        since = self.looks_since if move.is_evidence else self.acts_since
-        shows = [n for n in range(since, act) if move.is_shown(self.names[n], self.parts[n])]
-        return bool(shows) and shows[-1] < made
+            return ()
+        acts_since, looks_since = self.since[act]
+        since = looks_since if move.is_evidence else acts_since
+        return [n for n in range(since, act) if move.is_shown(self.names[n], self.parts[n])]
 
     def between(self) -> None:
         """The operator waits: others do something now."""
@@ -163,6 +171,7 @@ class Adversary:
         self.names.append(name)
         self.parts.append(part)
         self.reads.append(self.arena.time.reads)
+        self.since.append((self.acts_since, self.looks_since))
         for move in self.plan.get(at, ()):
             self.made.append((at, move))
             move.make(self.arena)
@@ -217,11 +226,17 @@ class _Seat:
 
 @dataclass(frozen=True)
 class Pair:
-    """A call, by its number, and a move before it; `weight`: how many pairs of calls and moves it stands for."""
+    """A call, by its number, and a move before it.
+
+    Attributes:
+        weight: how many pairs of calls and moves it stands for.
+        is_only_judged: the call is an act that shows the move to nobody but the judge.
+    """
 
     at: int
     move: Move
     weight: int
+    is_only_judged: bool = False
 
 
 @dataclass
@@ -260,8 +275,9 @@ def pairs_of(scenario: Scenario, calm: Adversary) -> Iterator[Pair]:
         for at, part in enumerate(calm.parts):
             weight += part != ALL or calm.names[at] != "(others)"
             reads_clock = CLOCK in move.touches and calm.reads[at + 1] != calm.reads[at]
-            if part == ALL or part in move.touches or reads_clock or ALL in move.touches:
-                yield Pair(at, move, weight)
+            is_noticed = part == ALL or part in move.touches or reads_clock or ALL in move.touches
+            if is_noticed or calm.names[at] in COMPARES:
+                yield Pair(at, move, weight, not is_noticed)
                 weight = 0
         if weight:
             yield Pair(len(calm.parts), move, weight)

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
-from tests.adversary.lives import REPLICA_ACTS, UNFENCED, Adversary, Finding, Pair, Scenario, live, pairs_of
+from tests.adversary.lives import COMPARES, REPLICA_ACTS, UNFENCED, Adversary, Finding, Pair, Scenario, live, pairs_of
 
 EVERY = 1_040
 """Of all pairs each so-manieth is in a short test, too."""
@@ -58,10 +58,15 @@ class Report:
 def sample_of(scenario: Scenario, calm: Adversary) -> list[Pair]:
     """Of each move the last one before records or topics go, else the first one, and of all pairs each so-manieth.
 
-    Where replicas come and go, the last one before each change of them, of their throttle and of min.insync.replicas,
-    and all soon after the latter.
+    Right before the first act of a kind those moves are made for which its action does not ask again: an act that has
+    lost its guard has more of them. Where replicas come and go, the last one before each change of them, of their
+    throttle and of min.insync.replicas, and all soon after the latter.
     """
-    pairs = list(pairs_of(scenario, calm))
+    all_pairs = list(pairs_of(scenario, calm))
+    pairs = [pair for pair in all_pairs if not pair.is_only_judged]
+    first_acts = {calm.names.index(name) for name in COMPARES.keys() & set(calm.names)}
+    judged = [pair for pair in all_pairs if pair.is_only_judged and pair.at in first_acts]
+    unasked = [pair for pair in judged if not calm.shows(pair.move, pair.at)]
     of_replicas = [at for at, name in enumerate(calm.names) if name in REPLICA_ACTS and "reassign" in calm.names]
     acts = of_replicas or [at for at, name in enumerate(calm.names) if name in UNFENCED][:1]
     last = {(act, pair.move.name): pair for act in acts for pair in pairs if pair.at <= act}
@@ -69,7 +74,7 @@ def sample_of(scenario: Scenario, calm: Adversary) -> list[Pair]:
     first = {pair.move.name: pair for pair in reversed(pairs) if pair.move.name not in made}
     raised = [act for act in of_replicas if calm.names[act] == "alter_configs"]
     after = [each for each in pairs if any(0 < each.at - act <= AFTER_AN_ACT for act in raised)]
-    chosen = {(pair.at, pair.move.name): pair for pair in (*first.values(), *last.values(), *after)}
+    chosen = {(pair.at, pair.move.name): pair for pair in (*first.values(), *last.values(), *after, *unasked)}
     chosen |= {(pair.at, pair.move.name): pair for pair in pairs[3::EVERY]}
     return list(chosen.values())
 

@@ -118,6 +118,10 @@ class BackupWorld(VerificationWorld):
         """Does what a request says; None: it is none of `wal-backup`."""
         return self._copy(request) if "backup" in request else None
 
+    def others_of(self, chain: str, end: str, name: str) -> list[str]:
+        """Manifests at this place of a chain that are not of this backup, as the store's condition shows them."""
+        return [each for found, each in self.stored if found == chain and each.endswith(end) and name not in each]
+
     def _copy(self, request: Request) -> Done:
         parent = request["parent"]
         before = None if parent is None else self.stored.get((request["chain"], parent["name"]))
@@ -125,7 +129,7 @@ class BackupWorld(VerificationWorld):
             return Outcome.REFUSED, f"the store has no manifest {parent['name']} of this digest", {}
         place, whom = 0 if before is None else json.loads(before)["place"] + 1, request["backup"]
         end = f"-{place:06}.json.gz"
-        others = [n for c, n in self.stored if c == request["chain"] and n.endswith(end) and whom["name"] not in n]
+        others = self.others_of(request["chain"], end, whom["name"])
         if others:
             return Outcome.FAILED, f"the chain goes on with {others[0]} already", {}
         gone = [topic["name"] for topic in request["topics"] if not self._is_this(topic)]
