@@ -82,40 +82,37 @@ class Bench:
                 loop.append(found[1])
         return ours_, loop
 
-    def app(self, program: Program, costs: Costs, *, makes_topics: bool) -> None:
-        """One round of a whole program that runs already; the time in which the records are written counts."""
+    def app(self, program: Program, costs: Costs, *, makes_topics: bool, lags: bool) -> list[float]:
+        """One round of a whole program that runs already; the time in which the records are written counts.
+
+        Returns:
+            With `lags`, of each record that is then written steadily: seconds from when it was made until it was read
+            in the target, rising.
+        """
         sides, records, name = self._sides, self._size.app_records, next(self._names)
-        make(sides.source, name)
-        write(sides.source, name, 1, "lz4")
+        steady = [next(self._names) for _ in range(self._size.lag_topics if lags else 0)]
+        make(sides.source, name, *steady)
+        for each in (name, *steady):
+            write(sides.source, each, 1, "lz4")
         if makes_topics:
-            make(sides.target, name)
-        with program(sides, [name], self._folder) as process:
-            wait_until(lambda: sides.end(name, process), "it begins", within=START_SECONDS, every=_POLL)
+            make(sides.target, name, *steady)
+        with program(sides, [name, *steady], self._folder) as process:
+            for each in (name, *steady):
+                wait_until(lambda each=each: sides.end(each, process), "it begins", within=START_SECONDS, every=_POLL)  # type: ignore[misc]
             cpu, began = cpu_of(process.pid), time.monotonic()
             write(sides.source, name, records, "lz4")
             wait_until(lambda: sides.end(name, process) > records, "it has all", within=START_SECONDS, every=_POLL)
             costs.cpu.append((cpu_of(process.pid) - cpu) / records * 1e6)
             costs.seconds.append(time.monotonic() - began)
+            return self._lags(steady) if lags else []
 
-    def lag(self, program: Program, *, makes_topics: bool) -> list[float]:
-        """Seconds from when a record was made until it was read in the target, of each record, rising."""
+    def _lags(self, names: Sequence[str]) -> list[float]:
         sides, size = self._sides, self._size
-        names = [next(self._names) for _ in range(size.lag_topics)]
-        make(sides.source, *names)
-        for name in names:
-            write(sides.source, name, 1, "lz4")
-        if makes_topics:
-            make(sides.target, *names)
-        with program(sides, names, self._folder) as process:
-            for name in names:
-                wait_until(lambda name=name: sides.end(name, process), "it begins", within=START_SECONDS)  # type: ignore[misc]
-            written = threading.Thread(
-                target=write_steadily, args=(sides.source, names, size.lag_rate, size.lag_seconds)
-            )
-            written.start()
-            lags = list(read_lags(sides.target, names, int(size.lag_rate * size.lag_seconds)))
-            written.join()
-        return sorted(lags)
+        written = threading.Thread(target=write_steadily, args=(sides.source, names, size.lag_rate, size.lag_seconds))
+        written.start()
+        found = sorted(read_lags(sides.target, names, int(size.lag_rate * size.lag_seconds)))
+        written.join()
+        return found
 
     def _task(self, name: str) -> float:
         sides = self._sides
@@ -204,10 +201,9 @@ def measure(report: Report, bench: Bench, size: Size) -> None:
         mine, loop = bench.tasks(codec)
         report.results.append(Result(f"task, CPU a record, {codec}", "µs", mine, LOOP, loop, GOAL_TASK))
     app, maker = Costs(), Costs()
-    for _ in range(size.rounds):
-        bench.app(ours, app, makes_topics=True)
-        bench.app(mirror_maker, maker, makes_topics=False)
-    mine_lag, maker_lag = bench.lag(ours, makes_topics=True), bench.lag(mirror_maker, makes_topics=False)
+    for left in reversed(range(size.rounds)):
+        mine_lag = bench.app(ours, app, makes_topics=True, lags=not left)
+        maker_lag = bench.app(mirror_maker, maker, makes_topics=False, lags=not left)
     report.results += [
         Result("application, CPU a record", "µs", app.cpu, MM2, maker.cpu, GOAL_APP),
         Result("application, all records written and mirrored", "s", app.seconds, MM2, maker.seconds, GOAL_SECONDS),

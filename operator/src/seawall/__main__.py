@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import asyncio
+import gc
 import os
 import sys
 from collections.abc import Callable, Coroutine
@@ -61,10 +62,13 @@ def _print_answers(arguments: argparse.Namespace) -> None:
 def _import_operator() -> Callable[[], Coroutine[Any, Any, None]]:
     from seawall.cli.libraries import operators_libraries  # noqa: PLC0415
 
+    gc.disable()  # what is imported stays: to look for garbage in it takes half a second of a start, and again later
     with operators_libraries("`seawall run`"):
         from seawall.handlers.logs import begin_logging  # noqa: PLC0415
         from seawall.handlers.operator import Operator  # noqa: PLC0415
         from seawall.settings import Settings  # noqa: PLC0415
+    gc.freeze()
+    gc.enable()
 
     async def run() -> None:
         settings = Settings()

@@ -24,7 +24,7 @@ pytestmark = pytest.mark.usefixtures("quiet")
 
 LIVES_ALL = os.environ.get("ADVERSARY") == "all"
 SEED = int(os.environ.get("ADVERSARY_SEED", "21"))
-PAIRS = int(os.environ.get("ADVERSARY_PAIRS", "600" if LIVES_ALL else "4"))
+PAIRS = int(os.environ.get("ADVERSARY_PAIRS", "600" if LIVES_ALL else "2"))
 
 
 def tell(found: Report) -> str:

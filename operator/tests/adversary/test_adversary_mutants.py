@@ -106,7 +106,7 @@ def require_harmless(name: str, moves: tuple[str, ...], damaging: tuple[Pair, ..
     """With all guards these moves do none: right before an act, and where they did damage without one."""
     scenario = scenario_of(name)
     start, calm = calm_life(scenario)
-    lives = [(pair,) for pair in sample_of(scenario, calm) if pair.move.name in moves]
+    lives: list[tuple[Pair, ...]] = [(pair,) for pair in sample_of(scenario, calm) if pair.move.name in moves]
     lives += [damaging] if damaging and damaging[0].at < len(calm.names) else []
     for pairs in lives:
         found = live(scenario, start, calm, pairs)

@@ -30,6 +30,7 @@ from raw_kafka import MAX_RECORDS, TIMEOUT, RawKafka, RawPasses, records_of_topi
 
 from seawall_e2e.loopback import ApiServer, KafkaProcesses
 from seawall_e2e.loopback.etcd import EtcdProcess
+from seawall_e2e.loopback.spark import spark_variables
 from tests.support.leftovers import clear_shared
 
 SHORT = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
@@ -48,6 +49,13 @@ def surroundings(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     monkeypatch.setenv("JAVA_TOOL_OPTIONS", SHORT)
     yield
     clear_shared()
+
+
+@pytest.fixture
+def quick_spark(surroundings: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Spark starts as in other tests, with an archive of its classes."""
+    for name, value in spark_variables().items():
+        monkeypatch.setenv(name, value)
 
 
 def small(folder: Path) -> list[str]:
@@ -113,24 +121,28 @@ def test_refdb(kafka: KafkaProcesses, etcd: EtcdProcess, tmp_path: Path) -> None
 
 
 @pytest.mark.integration
+@pytest.mark.usefixtures("quick_spark")
 def test_verify(kafka: KafkaProcesses, tmp_path: Path) -> None:
     verify.main(small(tmp_path), Beds(kafka))
     assert {verify.LOOP, verify.PERF} == peers_of(tmp_path, "verify")
 
 
 @pytest.mark.integration
+@pytest.mark.usefixtures("quick_spark")
 def test_restore(kafka: KafkaProcesses, tmp_path: Path) -> None:
     restore.main(small(tmp_path), Beds(kafka))
     assert {restore.LOOP, restore.NULLS} == peers_of(tmp_path, "restore")
 
 
 @pytest.mark.integration
+@pytest.mark.usefixtures("quick_spark")
 def test_subscription(kafka: KafkaProcesses, tmp_path: Path) -> None:
     subscription.main(small(tmp_path), Beds(kafka))
     assert {subscription.LOOP, subscription.MM2, "MirrorMaker 2"} == peers_of(tmp_path, "subscription")
 
 
 @pytest.mark.integration
+@pytest.mark.usefixtures("quick_spark")
 def test_backup(kafka: KafkaProcesses, tmp_path: Path) -> None:
     backup.main(small(tmp_path), Beds(kafka))
     assert {backup.LOOP, backup.DISK, backup.SHA} == peers_of(tmp_path, "backup")

@@ -1,6 +1,6 @@
 """The scenario of `test_purge_crash.py` on real parts: a run dies around its changes; the next process ends the same.
 
-Twelve points of all 2N, spread evenly; `CRASH_POINTS=all` takes all of them. Between two changes a death leaves the
+Eight points of all 2N, spread evenly; `CRASH_POINTS=all` takes all of them. Between two changes a death leaves the
 world as it was, so a point is before or after a change. N is counted in memory: that run changes what this one does.
 """
 
@@ -24,7 +24,7 @@ from tests.worlds.purge_world import CHANGES, Calls, World
 pytestmark = pytest.mark.integration
 
 ALL_POINTS = os.environ.get("CRASH_POINTS") == "all"
-SAMPLE = 12
+SAMPLE = 8
 AT_ONCE = 13
 
 

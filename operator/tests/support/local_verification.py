@@ -10,21 +10,17 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-from seawall_e2e.loopback.processes import platform_folder
+from seawall_e2e.loopback.spark import spark_variables
 from tests.support.site import Site
-
-DOWNLOAD_SECONDS = 900.0
 
 
 def verify_on_this_machine(site: Site, *, within: float) -> tuple[str, dict[str, Any]]:
     """What it prints, and its report; it must say that the log replays."""
     command = [sys.executable, "-m", "seawall", "verify", "wal", "-n", site.namespace, "--local"]
     environment = {
+        **spark_variables(),
         "KUBECONFIG": str(site.kube.server.kubeconfig),
-        "SEAWALL_SPARK_JARS": str(platform_folder("spark/jars.sh", DOWNLOAD_SECONDS)),
         "SPARK_MASTER": "local[1]",
-        "SPARK_SUBMIT_OPTS": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",  # short work on a busy machine
-        "PYSPARK_PYTHON": sys.executable,
     }
     with tempfile.TemporaryDirectory() as folder:
         report = Path(folder, "report.json")

@@ -3,26 +3,20 @@
 from __future__ import annotations
 
 import os
-import sys
 from collections.abc import Iterator
 
 import pytest
 from pyspark.sql import SparkSession
 
 from seawall_e2e.loopback import KafkaProcesses
-from seawall_e2e.loopback.processes import platform_folder
+from seawall_e2e.loopback.spark import spark_variables
 from sparkjob.session import open_session
-
-_DOWNLOAD_TIMEOUT = 900
 
 
 @pytest.fixture(scope="session")
 def spark(beds: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
     """The session that the program itself would open."""
-    os.environ["SEAWALL_SPARK_JARS"] = str(platform_folder("spark/jars.sh", _DOWNLOAD_TIMEOUT))
-    os.environ["SPARK_MASTER"] = "local[2]"
-    os.environ["SPARK_SUBMIT_OPTS"] = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"  # short work on a busy machine
-    os.environ["PYSPARK_PYTHON"] = sys.executable
+    os.environ.update(spark_variables(), SPARK_MASTER="local[2]")
     os.environ["SPARK_LOCAL_DIRS"] = str(tmp_path_factory.mktemp("spark"))
     session = open_session("tests of replay-verification")
     session.sparkContext.setLogLevel("ERROR")

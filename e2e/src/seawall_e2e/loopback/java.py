@@ -50,7 +50,7 @@ class Java:
         """Where this class path's and this JDK's archive is; it fits no other."""
         # The JDK checks the jars' times itself and then just runs without the archive.
         # More jars at the end of the class path do it no harm.
-        key = hashlib.sha256((self._kafka + _java_version()).encode()).hexdigest()[:16]
+        key = hashlib.sha256((self._kafka + java_version()).encode()).hexdigest()[:16]
         return cache_folder() / "appcds" / f"{key}.jsa"
 
     def use_archive(self, path: Path) -> None:
@@ -64,8 +64,9 @@ def kafka_jars() -> list[Path]:
 
 
 @cache
-def _java_version() -> str:
-    return run("java", "--version")
+def java_version() -> str:
+    """What `java --version` says, but for the options that it picks up from the environment."""
+    return "\n".join(line for line in run("java", "--version").splitlines() if not line.startswith("Picked up "))
 
 
 def build_archive(java: Java, main: str, *args: str | Path, folder: Path, ready: str, timeout: float) -> None:
