@@ -72,7 +72,7 @@ class FakeMoves:
     observers: dict[int, str] = field(default_factory=dict)
     silent: dict[str, int] = field(default_factory=dict)
     features: dict[str, int] = field(
-        default_factory=lambda: {"metadata.version": 29, "eligible.leader.replicas.version": 1}
+        default_factory=lambda: {"metadata.version": 30, "eligible.leader.replicas.version": 1}
     )
 
 

@@ -13,6 +13,7 @@ import signal
 import socket
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +24,15 @@ from tests.support.kube import KubeClient, Object
 
 CLIENTS = 9092
 STOP_TIMEOUT = 60
+OLDER_KAFKA = "4.2.0"
+"""What an upgrade begins with."""
+
+
+@cache
+def _libs_of(image: str) -> Path:
+    """The jars that an image has, by its tag; those of all beds for what is no version of Kafka."""
+    version = image.rpartition(":")[2]
+    return kafka_jars(version if version == OLDER_KAFKA else None)[0].parent
 
 
 @dataclass
@@ -203,7 +213,7 @@ class Kubelet:
         folder, container = self._mount(node, pod, spec), spec["containers" if verb == "run" else "initContainers"][0]
         environment = {each["name"]: each.get("value", "") for each in container["env"]}
         where = {
-            "KAFKA_LIBS": str(kafka_jars()[0].parent),
+            "KAFKA_LIBS": str(_libs_of(container["image"])),
             "SEAWALL_CONFIG": str(folder / "config"),
             "SEAWALL_TOKENS": str(folder / "format"),
             "SEAWALL_VOLUME": str(self.folder / "volumes" / (pod.volume or "")),

@@ -58,9 +58,10 @@ class Java:
         self._archive = path
 
 
-def kafka_jars() -> list[Path]:
-    """Kafka and all that it needs."""
-    return sorted(platform_folder("kafka/jars.sh", DOWNLOAD_TIMEOUT).glob("*.jar"))
+def kafka_jars(version: str | None = None) -> list[Path]:
+    """Kafka and all that it needs; None: of the version that all beds run."""
+    arguments = () if version is None else (version,)
+    return sorted(platform_folder("kafka/jars.sh", DOWNLOAD_TIMEOUT, *arguments).glob("*.jar"))
 
 
 @cache

@@ -207,10 +207,10 @@ def free_ports(count: int) -> list[int]:
 
 
 @cache
-def platform_folder(script: str, timeout: float) -> Path:
+def platform_folder(script: str, timeout: float, *arguments: str) -> Path:
     """The folder that a script of e2e/platform makes (or made before) and prints."""
     platform = Path(__file__).parents[3] / "platform"
-    lines = run(platform / script, timeout=timeout).split()
+    lines = run(platform / script, *arguments, timeout=timeout).split()
     return Path(lines[-1])
 
 

@@ -1,6 +1,6 @@
 """A Kafka that Seawall runs for one WALCluster (`spec.kafka.managed`): node pools, as people declare them.
 
-What this version does not do yet (other controllers, upgrade) is refused here, and the rule says so.
+What this version does not do yet is refused here, and the rule says so.
 """
 
 from __future__ import annotations
@@ -96,7 +96,6 @@ class ManagedKafka(APIModel):
 
     RULES: ClassVar[tuple[Rule, ...]] = (
         *_pool_rules(),
-        Rule("self.version == oldSelf.version", "version is immutable: this version does not upgrade a managed Kafka"),
         Rule(
             f"!has(self.config) || self.config.all(key, key.matches('{CONFIG_KEY}'))",
             "config keys are Kafka's server properties such as num.io.threads",
@@ -118,7 +117,9 @@ class ManagedKafka(APIModel):
     )
 
     version: Annotated[StrictStr, Field(max_length=16, pattern=r"^4[.][123][.][0-9]{1,3}$")]
-    """Kafka's version, 4.1 to 4.3. Immutable: this version does not upgrade."""
+    """Kafka's version, 4.1 to 4.3. Another one restarts nodes one by one. An older one is possible until the features
+    of the newer are finalized (`kafka-features.sh upgrade`), which Seawall leaves to people. With `image`, edit
+    both."""
     image: Annotated[StrictStr, Field(min_length=1, max_length=512, pattern=rf"^[^{SPACE}]+$")] | None = None
     """Its image: /opt/kafka/libs, Java and a POSIX shell are needed. Default: apache/kafka:<version>. A change restarts
     nodes one by one."""

@@ -48,6 +48,10 @@ def _cannot_come_back(asked: Candidate) -> str | None:
     return asked.facts.certificates_problem
 
 
+def _is_too_old(asked: Candidate) -> str | None:
+    return asked.facts.version_problem
+
+
 def _would_be_a_stranger(asked: Candidate) -> str | None:
     return asked.node.stranger
 
@@ -134,6 +138,7 @@ GATE: Mapping[KafkaBlocker, Callable[[Candidate], str | None]] = MappingProxyTyp
     {
         KafkaBlocker.PAUSED: _is_paused,
         KafkaBlocker.CERTIFICATES: _cannot_come_back,
+        KafkaBlocker.VERSION: _is_too_old,
         KafkaBlocker.NOT_BELIEVED: _would_be_a_stranger,
         KafkaBlocker.KAFKA_UNREACHABLE: _kafka_is_silent,
         KafkaBlocker.NODE_NOT_ONLINE: _another_is_down,

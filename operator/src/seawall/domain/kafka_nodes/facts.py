@@ -99,6 +99,7 @@ class KafkaFacts:
         override_problem: why the annotation lets nothing through, in one sentence.
         is_paused: `seawall.dev/paused` is set.
         certificates_problem: what is wrong with the Secrets that nodes begin with; None: nothing, or they have none.
+        version_problem: why a node of the declared version would not start; None: it would, or nobody knows.
     """
 
     now: datetime
@@ -121,6 +122,7 @@ class KafkaFacts:
     override_problem: str | None = None
     is_paused: bool = False
     certificates_problem: str | None = None
+    version_problem: str | None = None
 
     def in_sync(self, node: KafkaNode) -> bool:
         """Whether all of the node's replicas are in sync."""

@@ -20,6 +20,11 @@ class KafkaBlocker(Explained):
         "The certificates do not fit, so a node that goes would not come back.",
         "Do what the condition CertificatesValid says.",
     )
+    VERSION = (
+        "VersionTooOld",
+        "Kafka's features are finalized at a level that the declared version does not know: it would not come back.",
+        "Declare the version of before again, or a newer one.",
+    )
     NOT_BELIEVED = (
         "NotBelieved",
         "With the certificate in its Secret, or the CAs there, it and the others would not believe each other.",
@@ -85,6 +90,7 @@ class KafkaBlocker(Explained):
 OVERRIDABLE = frozenset(KafkaBlocker) - {
     KafkaBlocker.PAUSED,
     KafkaBlocker.CERTIFICATES,
+    KafkaBlocker.VERSION,
     KafkaBlocker.QUORUM_DEGRADED,
     KafkaBlocker.LAST_IN_SYNC,
 }

@@ -15,6 +15,7 @@ from seawall.domain.managed_kafka.identity import Identity, find_identity
 from seawall.domain.managed_kafka.names import FORMAT_VOLUME_ANNOTATION
 from seawall.domain.managed_kafka.node import Node
 from seawall.domain.managed_kafka.objects import template_hash
+from seawall.domain.managed_kafka.releases import why_too_old
 from seawall.domain.managed_kafka.renewal import ReadCertificate, annotation_of, parse_read, why_strangers
 from seawall.domain.managed_kafka.volumes import VolumeState, volume_state
 
@@ -74,6 +75,12 @@ class Case:
     def unusable(self) -> str | None:
         """Why nothing may be started by the certificates that there are; None: they fit, or there are none."""
         return why_not_secured(self.cluster, self.observed)
+
+    @property
+    def too_old(self) -> str | None:
+        """Why no node of the declared version would start; None: it would, or Kafka does not say what is finalized."""
+        answer, managed = self.observed.kafka, self.cluster.managed_kafka
+        return None if managed is None or isinstance(answer, str) else why_too_old(managed.version, answer.features)
 
     def why_stranger(self, node: Node | None = None) -> str | None:
         """Why what begins now would be a stranger to what runs; None: it would not be, or nobody knows.

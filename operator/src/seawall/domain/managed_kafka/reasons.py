@@ -52,6 +52,10 @@ class Reason(StrEnum):
     CERTIFICATES_UNUSABLE = "CertificatesUnusable"
     """False. A Secret of security.tls or security.operatorTls is missing, expired, of another CA, or without the names
     of all nodes, so nothing is started: do what the message says (docs/kafka.md#certificates)."""
+    VERSION_TOO_OLD = "VersionTooOld"
+    """False. Kafka's features are finalized at a level that spec.kafka.managed.version does not know, so a node of it
+    would not start, and nothing is started or restarted: declare the version of before again, or a newer one
+    (docs/kafka.md#another-version)."""
     NOT_ENABLED = "ManagedKafkaNotEnabled"
     """False. This operator may not run a Kafka: give the chart `managedKafka.enabled: true`."""
     NAME_NOT_USABLE = "NameNotUsable"
@@ -73,6 +77,7 @@ NEEDS_A_PERSON = frozenset(
         Reason.IDENTITY_UNCLEAR,
         Reason.NAME_NOT_USABLE,
         Reason.CERTIFICATES_UNUSABLE,
+        Reason.VERSION_TOO_OLD,
         Reason.NOT_ENABLED,
         Reason.EMPTIED_DISK_MAY_LEAD,
         Reason.ROLL_STALLED,

@@ -86,6 +86,7 @@ def roll_facts(case: Case, *, is_cut: bool | None = False) -> KafkaFacts:
         override_problem=override if isinstance(override, str) else None,
         is_paused=cluster.metadata.is_paused,
         certificates_problem=case.unusable,
+        version_problem=case.too_old,
     )
     return facts if isinstance(answer, str) else _with_answer(facts, answer)
 

@@ -1,0 +1,104 @@
+"""An upgrade of a managed Kafka on real parts: processes of Kafka 4.2 and 4.3, a producer; there, back, and for good.
+
+Only the kubelet, the StatefulSet controller and the disruption controller are the test's. In every run nodes are rolled
+on pods (e2e/test_a_managed_kafka.py), and upgrades in memory (tests/managed_kafka/test_kafka_upgrade*.py).
+"""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import time
+
+import pytest
+
+from seawall.domain.brokers.view import ELIGIBLE_LEADER_REPLICAS, METADATA_VERSION
+from seawall.domain.managed_kafka.releases import LEVELS
+from seawall_e2e.loopback.java import SMALL_AND_QUICK, kafka_jars
+from tests.integration.test_managed_kafka_nodes import bed as bed  # noqa: PLC0414 - a fixture
+from tests.integration.test_managed_kafka_roll import NODES, TOPIC, RollBed, Writer, read_all, spec
+from tests.integration.test_managed_kafka_roll import rolled as rolled  # noqa: PLC0414 - a fixture
+from tests.support.kube import Object
+from tests.support.kubelet import OLDER_KAFKA
+
+pytestmark = pytest.mark.integration
+
+NEWER_KAFKA = "4.3.1"
+TOOL_SECONDS = 120.0
+
+
+def tool(main: str, *arguments: str) -> str:
+    """What a tool of Kafka prints."""
+    class_path = f"{kafka_jars()[0].parent}/*"
+    command = ["java", *SMALL_AND_QUICK, "-cp", class_path, main, *arguments]
+    return subprocess.run(command, check=True, capture_output=True, text=True, timeout=TOOL_SECONDS).stdout  # noqa: S603 - Kafka's
+
+
+def of_version(version: str) -> Object:
+    """The spec of a roll, of this version."""
+    found = spec("2")
+    found["kafka"]["managed"]["version"] = version
+    return found
+
+
+@pytest.mark.parametrize("release", LEVELS)
+def test_releases_know_the_levels_that_kafka_says(release: str) -> None:
+    printed = tool("kafka.tools.StorageTool", "version-mapping", "--release-version", release)
+    found = re.search(rf"{re.escape(METADATA_VERSION)}=(\d+) \({re.escape(release)}\)", printed)
+    assert found is not None, printed
+    assert int(found[1]) == LEVELS[release]
+
+
+@pytest.mark.soak
+def test_an_upgrade_goes_there_and_back_until_features_are_finalized(rolled: RollBed) -> None:
+    bed = rolled.bed
+    bed.declare(of_version(OLDER_KAFKA))
+    rolled.wait(lambda: bed.says("AllOnline") and bed.tokens() == {}, "all nodes are Online")
+    bed.make_topic(TOPIC, NODES, 2)
+    rolled.is_sampled = True
+    assert features(rolled)[METADATA_VERSION] == LEVELS["4.2"]
+    began, servers = time.monotonic(), rolled.connection().bootstrap_servers
+    with Writer(servers) as writer:
+        for version, ends in ((NEWER_KAFKA, True), (OLDER_KAFKA, False), (NEWER_KAFKA, True)):
+            before = newest(rolled)
+            rolled.edit(of_version(version))
+            rolled.wait(lambda before=before: all(newest(rolled)[n] != before[n] for n in NODES), "all are made anew")  # type: ignore[misc]
+            rolled.wait(rolled.is_completed, f"all run {version}")
+            assert ("version 4.2 can be gone back to until" in message(rolled)) == ends, message(rolled)
+    seconds = time.monotonic() - began
+    print(  # noqa: T201 - the numbers are the evidence
+        f"{len(writer.acknowledged)} acknowledged, longest gap {writer.longest:.1f} s, {seconds:.0f} s for 9 restarts"
+    )
+    assert writer.failed == []
+    assert writer.acknowledged <= read_all(servers)
+    assert rolled.most_away == 1
+    command = ("--bootstrap-server", ",".join(servers), "upgrade", "--release-version", "4.3")
+    tool("org.apache.kafka.tools.FeatureCommand", *command)
+    rolled.wait(lambda: features(rolled)[METADATA_VERSION] == LEVELS["4.3"], "brokers hear of it")
+    assert features(rolled)[ELIGIBLE_LEADER_REPLICAS] == 1
+    kept = newest(rolled)
+    rolled.edit(of_version(OLDER_KAFKA))
+    rolled.wait(lambda: bed.says("VersionTooOld"), "it is refused")
+    rolled.wait(lambda: rolled.roll().reason == "VersionTooOld", "no node goes")
+    assert "metadata.version is finalized at 30, which Kafka 4.3 knows" in message(rolled)
+    assert newest(rolled) == kept
+    rolled.edit(of_version(NEWER_KAFKA))
+    rolled.wait(rolled.is_completed, "the edit is all it takes")
+    assert newest(rolled) == kept
+
+
+def newest(rolled: RollBed) -> dict[int, str]:
+    """The UID of the pod of each node."""
+    return {node: pod.uid for node, pod in rolled.bed.kubelet.pods.items()}
+
+
+def features(rolled: RollBed) -> dict[str, int]:
+    """What is finalized, as a broker says."""
+    controller = rolled.bed.controller
+    return dict(controller.kafka_clusters.reassigner(rolled.bed.key, rolled.connection()).features())
+
+
+def message(rolled: RollBed) -> str:
+    """Of KafkaNodesHealthy."""
+    conditions = rolled.bed.cluster().status.conditions
+    return next(each.message for each in conditions if each.type == "KafkaNodesHealthy")
