@@ -56,11 +56,11 @@ class Report:
 
 
 def sample_of(scenario: Scenario, calm: Adversary) -> list[Pair]:
-    """Of each move the last one before records or topics go, else the first one, and of all pairs each so-manieth.
+    """Of each move the last one before records or topics go, and of all pairs each so-manieth.
 
     Right before the first act of a kind those moves are made for which its action does not ask again: an act that has
-    lost its guard has more of them. Where replicas come and go, the last one before each change of them, of their
-    throttle and of min.insync.replicas, and all soon after the latter.
+    lost its guard has more of them. What is made at neither is made at the beginning. Where replicas come and go, the
+    last one before each change of them, of their throttle and of min.insync.replicas, and all soon after the latter.
     """
     all_pairs = list(pairs_of(scenario, calm))
     pairs = [pair for pair in all_pairs if not pair.is_only_judged]
@@ -70,7 +70,7 @@ def sample_of(scenario: Scenario, calm: Adversary) -> list[Pair]:
     of_replicas = [at for at, name in enumerate(calm.names) if name in REPLICA_ACTS and "reassign" in calm.names]
     acts = of_replicas or [at for at, name in enumerate(calm.names) if name in UNFENCED][:1]
     last = {(act, pair.move.name): pair for act in acts for pair in pairs if pair.at <= act}
-    made = {pair.move.name for pair in last.values()}
+    made = {pair.move.name for pair in (*last.values(), *unasked)}
     first = {pair.move.name: pair for pair in reversed(pairs) if pair.move.name not in made}
     raised = [act for act in of_replicas if calm.names[act] == "alter_configs"]
     after = [each for each in pairs if any(0 < each.at - act <= AFTER_AN_ACT for act in raised)]
