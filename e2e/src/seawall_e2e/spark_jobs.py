@@ -8,6 +8,7 @@ from typing import Any
 
 from seawall_e2e.cluster import WALCluster, signal_in_pod
 from seawall_e2e.commands import Object, kubectl
+from seawall_e2e.loopback.java import QUICK
 from seawall_e2e.objects import apply, get, items
 from seawall_e2e.waiting import wait_until
 
@@ -15,8 +16,7 @@ ACCOUNT = "seawall-replay-verification"
 STORAGE_USER = 65532
 """Whose files those of the reference database are."""
 _SHUT = {"allowPrivilegeEscalation": False, "readOnlyRootFilesystem": True, "capabilities": {"drop": ["ALL"]}}
-_SHORT_LIVED = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
-_CONF = {f"spark.{role}.defaultJavaOptions": _SHORT_LIVED for role in ("driver", "executor")}
+_CONF = {f"spark.{role}.defaultJavaOptions": QUICK for role in ("driver", "executor")}
 SMALL = {"executors": 1, "memory": "512Mi", "driverMemory": "512Mi", "cpuRequest": "100m", "conf": _CONF}
 """Few and small pods."""
 

@@ -30,11 +30,10 @@ from raw_kafka import MAX_RECORDS, TIMEOUT, RawKafka, RawPasses, records_of_topi
 
 from seawall_e2e.loopback import ApiServer, KafkaProcesses
 from seawall_e2e.loopback.etcd import EtcdProcess
+from seawall_e2e.loopback.java import QUICK
 from seawall_e2e.loopback.spark import spark_variables
 from tests.support.leftovers import clear_shared
 
-SHORT = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
-"""For Java programs that do little work on a busy machine."""
 ON_PODS = {"roll"}
 """Of e2e/test_benchmarks.py."""
 
@@ -46,7 +45,7 @@ def surroundings(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     Their operators serve all namespaces: they would go on with what others left.
     """
     monkeypatch.setenv("KUBECONFIG", os.environ.get("KUBECONFIG", ""))
-    monkeypatch.setenv("JAVA_TOOL_OPTIONS", SHORT)
+    monkeypatch.setenv("JAVA_TOOL_OPTIONS", QUICK)
     yield
     clear_shared()
 

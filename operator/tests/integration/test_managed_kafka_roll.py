@@ -101,6 +101,14 @@ class Writer:
         producer.flush(120)
 
 
+def require_unharmed(rolled: RollBed, writer: Writer, servers: tuple[str, ...], what: str) -> None:
+    """No produce failed, what was acknowledged is there, and never two nodes were away."""
+    print(f"{len(writer.acknowledged)} acknowledged, longest gap {writer.longest:.1f} s, {what}")  # noqa: T201 - evidence
+    assert writer.failed == []
+    assert writer.acknowledged <= read_all(servers)
+    assert rolled.most_away == 1
+
+
 def read_all(servers: tuple[str, ...]) -> set[int]:
     """The numbers in the log."""
     consumer = Consumer({"bootstrap.servers": ",".join(servers), "group.id": "check", "enable.auto.commit": False})
@@ -210,12 +218,7 @@ def test_a_config_roll_of_all_nodes_fails_no_produce_and_loses_none(rolled: Roll
         rolled.edit(spec("4"))
         rolled.wait(rolled.is_completed, "the edit mends it, and is rolled out")
     seconds = time.monotonic() - began
-    print(  # noqa: T201 - the numbers are the evidence
-        f"{len(writer.acknowledged)} acknowledged, longest gap {writer.longest:.1f} s, {seconds:.0f} s for 7 restarts"
-    )
-    assert writer.failed == []
-    assert writer.acknowledged <= read_all(servers)
-    assert rolled.most_away == 1
+    require_unharmed(rolled, writer, servers, f"{seconds:.0f} s for 7 restarts")
     assert {node: len(uids) for node, uids in rolled.uids.items()} == {
         node: 4 if node == broken else 3 for node in NODES
     }

@@ -19,7 +19,7 @@ from seawall.domain.managed_kafka.releases import LEVELS
 from seawall.observe.connections import kafka_of
 from seawall_e2e.loopback.java import SMALL_AND_QUICK, kafka_jars
 from tests.integration.test_managed_kafka_nodes import bed as bed  # noqa: PLC0414 - a fixture
-from tests.integration.test_managed_kafka_roll import NODES, TOPIC, RollBed, Writer, read_all, spec
+from tests.integration.test_managed_kafka_roll import NODES, TOPIC, RollBed, Writer, require_unharmed, spec
 from tests.integration.test_managed_kafka_roll import rolled as rolled  # noqa: PLC0414 - a fixture
 from tests.support.kube import Object
 from tests.support.kubelet import OLDER_KAFKA
@@ -69,12 +69,7 @@ def test_an_upgrade_goes_there_and_back_until_features_are_finalized(rolled: Rol
             rolled.wait(rolled.is_completed, f"all run {version}")
             assert ("version 4.2 can be gone back to until" in message(rolled)) == ends, message(rolled)
     seconds = time.monotonic() - began
-    print(  # noqa: T201 - the numbers are the evidence
-        f"{len(writer.acknowledged)} acknowledged, longest gap {writer.longest:.1f} s, {seconds:.0f} s for 9 restarts"
-    )
-    assert writer.failed == []
-    assert writer.acknowledged <= read_all(servers)
-    assert rolled.most_away == 1
+    require_unharmed(rolled, writer, servers, f"{seconds:.0f} s for 9 restarts")
     command = ("--bootstrap-server", ",".join(servers), "upgrade", "--release-version", "4.3")
     tool("org.apache.kafka.tools.FeatureCommand", *command)
     rolled.wait(lambda: features(rolled).get(METADATA_VERSION) == LEVELS["4.3"], "brokers hear of it")

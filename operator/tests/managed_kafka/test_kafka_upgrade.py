@@ -8,8 +8,9 @@ from functools import cache
 
 import pytest
 
+from seawall.domain.brokers.view import METADATA_VERSION
 from seawall.domain.managed_kafka import releases
-from tests.worlds.kafka_upgrade_world import METADATA_VERSION, NEWER, OLDER, UpgradeWorld
+from tests.worlds.kafka_upgrade_world import NEWER, OLDER, UpgradeWorld
 from tests.worlds.managed_world import BROKERS, WAL
 
 BROUGHT_UP = UpgradeWorld()

@@ -44,13 +44,13 @@ MUTANTS: tuple[Mutant, ...] = (
     ),
     (rewritten(decide, "_of_version", "case.too_old is None", "True"), NOT_BACK),
     (
-        rewritten(decide, "_of_upgrade", "oldest is None", "True"),
+        rewritten(decide, "_of_upgrade", "(oldest := case.goes_back_to) is None", "True"),
         stories.test_it_goes_back_until_features_are_finalized_and_what_ends_it_is_told,
     ),
     (rewritten(releases, "why_too_old", "level <= ", "level < "), levels("4.2.0", 29, None, is_too_old=False)),
     (rewritten(releases, "goes_back_to", "] < LEVELS", "] <= LEVELS"), levels("4.3.1", 30, None, is_too_old=False)),
     (
-        rewritten(releases, "goes_back_to", "known >= level", "known > level"),
+        rewritten(releases, "_readers", "known >= level", "known > level"),
         levels("4.3.1", 29, "4.2", is_too_old=False),
     ),
     (asked_once, lambda: moved.test_right_before_a_node_goes_what_is_finalized_is_asked_for_again(Evict, "4.2")),

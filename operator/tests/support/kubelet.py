@@ -13,7 +13,6 @@ import signal
 import socket
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -28,7 +27,6 @@ OLDER_KAFKA = "4.2.0"
 """What an upgrade begins with."""
 
 
-@cache
 def _libs_of(image: str) -> Path:
     """The jars that an image has, by its tag; those of all beds for what is no version of Kafka."""
     version = image.rpartition(":")[2]

@@ -10,6 +10,9 @@ import copy
 from dataclasses import dataclass, field
 from typing import Any
 
+from seawall.api.meta import Key
+from seawall.domain.brokers.view import METADATA_VERSION
+from seawall.domain.managed_kafka.names import node_name
 from seawall.domain.managed_kafka.node import Node
 from seawall.domain.managed_kafka.objects import ObjectKind
 from seawall.domain.managed_kafka.releases import LEVELS, release_of
@@ -17,7 +20,6 @@ from tests.worlds.kafka_roll_world import RollWorld
 from tests.worlds.managed_world import SPEC, WAL
 
 OLDER, NEWER = "4.2.0", "4.3.1"
-METADATA_VERSION = "metadata.version"
 
 
 def of_version(version: str) -> dict[str, Any]:
@@ -51,17 +53,14 @@ class UpgradeWorld(RollWorld):
 
     def next_release(self, node: int) -> str:
         """Of the image with which the pod of a node would be made now."""
-        made = self.objects.made.items()
-        (body,) = (
-            each.body for (kind, _), each in made if kind is ObjectKind.STATEFUL_SET and each.name.endswith(f"-{node}")
-        )
-        image: str = body["spec"]["template"]["spec"]["containers"][0]["image"]
+        made = self.objects.made[ObjectKind.STATEFUL_SET, Key(WAL.namespace, node_name(WAL.name, node))]
+        image: str = made.body["spec"]["template"]["spec"]["containers"][0]["image"]
         return release_of(image.partition(":")[2])
 
     def _start(self, node: Node) -> None:
         """A release that does not know what is finalized ends at once."""
         release = self.next_release(node.id)
-        if LEVELS[release] < self.finalized and self.disks:
+        if LEVELS[release] < self.finalized:
             self.objects.update_pod(WAL, node.id, is_started=False, is_ready=False, trouble="CrashLoopBackOff: too old")
             return
         super()._start(node)

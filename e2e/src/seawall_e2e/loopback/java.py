@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import fcntl
 import hashlib
-import os
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import cache
 from pathlib import Path
 
@@ -16,7 +15,9 @@ from seawall_e2e.loopback.processes import Process, cache_folder, platform_folde
 DOWNLOAD_TIMEOUT = 900
 """The first call on a machine downloads the jars."""
 
-SMALL_AND_QUICK = ("-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-XX:-UsePerfData", "-Djava.awt.headless=true")
+QUICK = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
+"""For short work on a busy machine."""
+SMALL_AND_QUICK = (*QUICK.split(), "-XX:-UsePerfData", "-Djava.awt.headless=true")
 LOG4J = """\
 Configuration:
   Appenders:
@@ -70,25 +71,30 @@ def java_version() -> str:
     return "\n".join(line for line in run("java", "--version").splitlines() if not line.startswith("Picked up "))
 
 
+def make_once(place: Path, make: Callable[[Path], object]) -> None:
+    """Makes a file or folder of the cache, unless it is there: elsewhere first, so that it is whole or missing."""
+    place.parent.mkdir(parents=True, exist_ok=True)
+    with place.with_suffix(".lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)  # several test runs may start at once
+        if not place.exists():
+            with tempfile.TemporaryDirectory(dir=place.parent) as folder:
+                unfinished = Path(folder, place.name)
+                make(unfinished)
+                unfinished.replace(place)
+
+
 def build_archive(java: Java, main: str, *args: str | Path, folder: Path, ready: str, timeout: float) -> None:
     """Runs a program until it logs `ready` and stops it: Java then writes the archive. At once when there is one."""
-    archive = java.archive_path()
-    archive.parent.mkdir(parents=True, exist_ok=True)
-    with archive.with_suffix(".lock").open("w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)  # several test runs may start at once
-        if not archive.exists():
-            handle, name = tempfile.mkstemp(dir=archive.parent)
-            os.close(handle)
-            unfinished = Path(name)
-            trial = Process(
-                "appcds", java.command(main, *args, options=[f"-XX:ArchiveClassesAtExit={unfinished}"]), folder
-            )
-            try:
-                trial.start()
-                trial.wait_ready(lambda: ready in trial.log_since_start(), timeout)
-                trial.stop(timeout)
-                unfinished.replace(archive)
-            finally:
-                trial.kill()
-                unfinished.unlink(missing_ok=True)
-    java.use_archive(archive)
+
+    def run_once(archive: Path) -> None:
+        command = java.command(main, *args, options=[f"-XX:ArchiveClassesAtExit={archive}"])
+        trial = Process("appcds", command, folder)
+        try:
+            trial.start()
+            trial.wait_ready(lambda: ready in trial.log_since_start(), timeout)
+            trial.stop(timeout)
+        finally:
+            trial.kill()
+
+    make_once(java.archive_path(), run_once)
+    java.use_archive(java.archive_path())

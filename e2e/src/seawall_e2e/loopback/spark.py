@@ -6,7 +6,6 @@ of: that of a virtual environment is another one in each clone, so the jars are 
 
 from __future__ import annotations
 
-import fcntl
 import os
 import shutil
 import subprocess
@@ -18,11 +17,9 @@ from pathlib import Path
 
 import pyspark
 
-from seawall_e2e.loopback.java import DOWNLOAD_TIMEOUT, java_version
+from seawall_e2e.loopback.java import DOWNLOAD_TIMEOUT, QUICK, java_version, make_once
 from seawall_e2e.loopback.processes import cache_folder, platform_folder
 
-QUICK = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
-"""For short work on a busy machine."""
 TRIAL = """
 from sparkjob.session import open_session
 spark = open_session("what most applications load")
@@ -45,13 +42,8 @@ def spark_variables() -> dict[str, str]:
     key = sha256("\n".join([*found, str(jars), java_version()]).encode()).hexdigest()[:16]
     home, archive = cache_folder() / "spark-home" / key, cache_folder() / "appcds" / f"spark-{key}.jsa"
     variables = {"SPARK_HOME": str(home), "SEAWALL_SPARK_JARS": str(jars), "PYSPARK_PYTHON": sys.executable}
-    archive.parent.mkdir(parents=True, exist_ok=True)
-    with archive.with_suffix(".lock").open("w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)  # several test runs may start at once
-        if not home.exists():
-            _copy_to(home)
-        if not archive.exists():
-            _build(archive, variables)
+    make_once(home, _copy_to)
+    make_once(archive, lambda unfinished: _build(unfinished, variables))
     # Java says on stdout that an archive does not fit: a Spark without the connector's jars is one.
     return variables | {"SPARK_SUBMIT_OPTS": f"{QUICK} -XX:SharedArchiveFile={archive} -Xshare:auto -Xlog:cds=off"}
 
@@ -61,19 +53,14 @@ def _installed(name: str) -> Path:
 
 
 def _copy_to(home: Path) -> None:
-    home.parent.mkdir(parents=True, exist_ok=True)
-    unfinished = Path(tempfile.mkdtemp(dir=home.parent))
     for name in ("bin", "jars"):
-        shutil.copytree(_installed(name), unfinished / name)
-    unfinished.chmod(0o755)
-    unfinished.rename(home)
+        shutil.copytree(_installed(name), home / name)
 
 
 def _build(archive: Path, variables: dict[str, str]) -> None:
     """By a small application."""
-    with tempfile.TemporaryDirectory(dir=archive.parent) as folder:
-        unfinished = Path(folder, archive.name)
-        own = {"SPARK_SUBMIT_OPTS": f"{QUICK} -XX:ArchiveClassesAtExit={unfinished}", "SPARK_MASTER": "local[2]"}
+    with tempfile.TemporaryDirectory() as folder:
+        own = {"SPARK_SUBMIT_OPTS": f"{QUICK} -XX:ArchiveClassesAtExit={archive}", "SPARK_MASTER": "local[2]"}
         subprocess.run(
             [sys.executable, "-c", TRIAL],
             env={**os.environ, **variables, **own, "SPARK_LOCAL_DIRS": folder},
@@ -81,4 +68,3 @@ def _build(archive: Path, variables: dict[str, str]) -> None:
             capture_output=True,
             timeout=TRIAL_SECONDS,
         )
-        unfinished.replace(archive)

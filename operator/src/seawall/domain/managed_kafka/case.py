@@ -15,7 +15,7 @@ from seawall.domain.managed_kafka.identity import Identity, find_identity
 from seawall.domain.managed_kafka.names import FORMAT_VOLUME_ANNOTATION
 from seawall.domain.managed_kafka.node import Node
 from seawall.domain.managed_kafka.objects import template_hash
-from seawall.domain.managed_kafka.releases import why_too_old
+from seawall.domain.managed_kafka.releases import goes_back_to, why_too_old
 from seawall.domain.managed_kafka.renewal import ReadCertificate, annotation_of, parse_read, why_strangers
 from seawall.domain.managed_kafka.volumes import VolumeState, volume_state
 
@@ -79,8 +79,23 @@ class Case:
     @property
     def too_old(self) -> str | None:
         """Why no node of the declared version would start; None: it would, or Kafka does not say what is finalized."""
-        answer, managed = self.observed.kafka, self.cluster.managed_kafka
-        return None if managed is None or isinstance(answer, str) else why_too_old(managed.version, answer.features)
+        return why_too_old(self.version, self._features)
+
+    @property
+    def goes_back_to(self) -> str | None:
+        """The oldest release that an edit goes back to, if it is an older one than that of the declared version."""
+        return goes_back_to(self.version, self._features)
+
+    @property
+    def version(self) -> str:
+        """Of Kafka, as it is declared."""
+        return self.nodes[0].kafka.version
+
+    @property
+    def _features(self) -> Mapping[str, int]:
+        """The levels that are finalized, if Kafka says them."""
+        answer = self.observed.kafka
+        return {} if isinstance(answer, str) else answer.features
 
     def why_stranger(self, node: Node | None = None) -> str | None:
         """Why what begins now would be a stranger to what runs; None: it would not be, or nobody knows.

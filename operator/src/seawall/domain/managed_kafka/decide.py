@@ -23,12 +23,12 @@ from seawall.domain.conditions import (
 from seawall.domain.decision import FAILURES, Decision, Published, silent
 from seawall.domain.managed_kafka.actions import MakeIdentity, ManagedAction
 from seawall.domain.managed_kafka.case import Case, declared_formats, pinned_id, why_not_secured
-from seawall.domain.managed_kafka.found import KafkaAnswer, Observed
+from seawall.domain.managed_kafka.found import Observed
 from seawall.domain.managed_kafka.identity import NoIdentity, Unclear, find_identity, found_nodes
 from seawall.domain.managed_kafka.node import Node
 from seawall.domain.managed_kafka.plan import of_a_former_life, plan
 from seawall.domain.managed_kafka.reasons import NEEDS_A_PERSON, WELL, Reason
-from seawall.domain.managed_kafka.releases import goes_back_to, release_of
+from seawall.domain.managed_kafka.releases import release_of
 from seawall.domain.managed_kafka.roll_facts import awaits_approval
 from seawall.domain.managed_kafka.rolling import Rolling, is_of_the_roll, of_removal, of_roll, of_voters
 from seawall.domain.managed_kafka.scale import is_new, next_step, removed_ids, undeclared
@@ -136,20 +136,16 @@ def _of_what_runs(case: Case, statuses: tuple[ManagedNodeStatus, ...], said: dic
         return _verdict(Reason.EMPTIED_DISK_MAY_LEAD, "eligible.leader.replicas.version is 0")
     removing = of_removal(case)
     reason = Reason.ALL_ONLINE if rolling is None else rolling.reason
-    ends = "" if rolling is not None else _of_upgrade(case, answer)
+    ends = "" if rolling is not None else _of_upgrade(case)
     parts = (_of_all(statuses, rolling), next_step(case), "" if removing is None else removing.message, ends)
     return _verdict(reason if removing is None else removing.reason, "; ".join(filter(None, parts)))
 
 
-def _of_upgrade(case: Case, answer: KafkaAnswer | str) -> str:
+def _of_upgrade(case: Case) -> str:
     """What ends an upgrade, once all nodes run the newer version; a person says when, because nobody goes back then."""
-    managed = case.cluster.managed_kafka
-    if managed is None or isinstance(answer, str):
+    if (oldest := case.goes_back_to) is None:
         return ""
-    oldest = goes_back_to(managed.version, answer.features)
-    if oldest is None:
-        return ""
-    ends = f"kafka-features.sh upgrade --release-version {release_of(managed.version)}"
+    ends = f"kafka-features.sh upgrade --release-version {release_of(case.version)}"
     return f"version {oldest} can be gone back to until {ends} is run"
 
 

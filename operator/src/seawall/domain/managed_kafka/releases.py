@@ -24,8 +24,8 @@ def why_too_old(version: str, features: Mapping[str, int]) -> str | None:
     level = features.get(METADATA_VERSION)
     if level is None or level <= LEVELS[release_of(version)]:
         return None
-    knows = [release for release, known in LEVELS.items() if known >= level]
-    needed = f"which Kafka {knows[0]} knows" if knows else "which only a newer Kafka knows"
+    readers = _readers(level)
+    needed = f"which Kafka {readers[0]} knows" if readers else "which only a newer Kafka knows"
     return f"{METADATA_VERSION} is finalized at {level}, {needed}, and {version} is declared"
 
 
@@ -35,5 +35,10 @@ def goes_back_to(version: str, features: Mapping[str, int]) -> str | None:
     Of levels between two releases the newer one is needed.
     """
     level = features.get(METADATA_VERSION)
-    readers = [release for release, known in LEVELS.items() if level is not None and known >= level]
+    readers = [] if level is None else _readers(level)
     return readers[0] if readers and LEVELS[readers[0]] < LEVELS[release_of(version)] else None
+
+
+def _readers(level: int) -> list[str]:
+    """The releases that know it, the oldest first."""
+    return [release for release, known in LEVELS.items() if known >= level]
