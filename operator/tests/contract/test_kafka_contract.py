@@ -255,6 +255,32 @@ def test_brokers_tell_their_configs_in_force(world: World) -> None:
         nobody.describe_broker_configs(keys)
 
 
+def test_defaults_of_all_brokers_are_set_and_taken_back_all_or_none(world: World) -> None:
+    admin, largest, segment = world.admin(), "message.max.bytes", "log.segment.bytes"
+
+    def shows(wanted: Configs) -> None:
+        wait_until(lambda: dict(admin.describe_default_configs()) == wanted, "brokers have these defaults")
+
+    before = dict(admin.describe_default_configs())
+    try:
+        admin.alter_default_configs({largest: "2000000", segment: "50000000"})
+        shows(before | {largest: "2000000", segment: "50000000"})
+        with pytest.raises(Refused, match=r"Invalid value much for configuration log\.segment\.bytes"):
+            admin.alter_default_configs({largest: "3000000", segment: "much"})
+        with pytest.raises(Refused, match="Cannot update these configs dynamically"):
+            admin.alter_default_configs({largest: "3000000", "process.roles": "broker"})
+        admin.alter_default_configs({})
+        shows(before | {largest: "2000000", segment: "50000000"})
+    finally:
+        admin.alter_default_configs({largest: None, segment: None, "log.roll.ms": None})
+    shows(before)
+    nobody = world.impatient.connect(Key("wal", "nobody"), KafkaConnection((NOBODY,)))
+    with pytest.raises(OutsideUnavailable):
+        nobody.describe_default_configs()
+    with pytest.raises(OutsideUnavailable):
+        nobody.alter_default_configs({largest: None})
+
+
 def test_describing_an_impossible_name_is_refused(world: World) -> None:
     with pytest.raises(Refused, match="Topic name is invalid"):
         world.admin().describe_configs(["no name"])

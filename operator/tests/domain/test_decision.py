@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 
 from seawall.api.meta import ConditionType
-from seawall.api.v1alpha1.cluster import DeletionStatus, WALCluster, WALClusterStatus
+from seawall.api.v1alpha1.cluster import WALCluster, WALClusterStatus
+from seawall.api.v1alpha1.deletion_status import DeletionStatus
 from seawall.domain.conditions import ConditionBuilder, Outlook, Verdict, find_condition, transition_events
 from seawall.domain.decision import Decision, Failure, Published, settle, silent
 from seawall.domain.step import Act, Record, Wait

@@ -27,7 +27,7 @@ from seawall.domain.kafka import (
     Unreachable,
     describe_illegal_name,
 )
-from tests.fakes.kafka_configs import config_refusal, kept_form
+from tests.fakes.kafka_configs import config_refusal, default_refusal, kept_form
 from tests.fakes.kafka_log import FakeLog
 from tests.fakes.kafka_logs import FakeKafkaLogs
 from tests.fakes.kafka_moves import FakeMoves
@@ -93,6 +93,7 @@ class FakeKafka:
         producer_ids: how many were taken.
         broker_configs: of all brokers.
         refuses_brokers: the sentence by which it refuses to tell of these.
+        defaults: what is set for all brokers while they run.
         requests: how many calls that were not empty were made, by method.
     """
 
@@ -112,6 +113,7 @@ class FakeKafka:
         self.producer_ids = 0
         self.broker_configs = {"connections.max.idle.ms": "600000", "producer.id.expiration.ms": "86400000"}
         self.refuses_brokers = ""
+        self.defaults: dict[str, str] = {}
         self.requests: dict[str, int] = {}
         self.moves = FakeMoves()
         self.users = FakeKafkaUsers()
@@ -192,6 +194,23 @@ class FakeKafka:
         online = [broker for broker in self.brokers if broker not in self.offline]
         told = {key: value for key, value in self.broker_configs.items() if key in keys}
         return dict.fromkeys(online, told)
+
+    def describe_default_configs(self) -> Configs:
+        """What is set as the default of all brokers."""
+        self._ask("describe_default_configs", ["all"])
+        return dict(self.defaults)
+
+    def alter_default_configs(self, changes: Mapping[str, str | None]) -> None:
+        """Sets defaults of all brokers, or takes them back: all, or none."""
+        self._ask("alter_default_configs", list(changes))
+        refusals = [why for key, value in changes.items() if (why := default_refusal(key, value)) is not None]
+        if refusals:
+            raise Refused(f"Kafka refused {', '.join(sorted(changes))} of all brokers: {refusals[0]}")
+        for key, value in changes.items():
+            self.defaults.pop(key, None)
+            if value is not None:
+                self.defaults[key] = value
+        self._answer(Failures())
 
     def alter_configs(self, changes: Sequence[ConfigChange]) -> None:
         """Alters the topics whose changes Kafka does not refuse; each topic all or nothing."""

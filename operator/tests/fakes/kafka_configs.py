@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 
+from seawall.api.v1alpha1.kafka_dynamic_configs import DYNAMIC_CONFIGS
+
 NUMBERS: dict[str, tuple[str, int]] = {
     "delete.retention.ms": ("LONG", 0),
     "file.delete.delay.ms": ("LONG", 0),
@@ -71,4 +73,19 @@ def config_refusal(key: str, value: str) -> str | None:
         return f"Invalid value {value} for configuration {key}: Not a number of type {kind}"
     if int(value) < least:
         return f"Invalid value {value} for configuration {key}: Value must be at least {least}"
+    return None
+
+
+def default_refusal(key: str, value: str | None) -> str | None:
+    """Why Kafka refuses a default of all brokers."""
+    if key not in DYNAMIC_CONFIGS:
+        return f"Cannot update these configs dynamically: [{key}]"
+    if key == "min.insync.replicas" and value is None:
+        return "Cluster-level min.insync.replicas cannot be removed while ELR is enabled."
+    if (
+        value is not None
+        and key.rpartition(".")[2] in {"bytes", "ms", "replicas"}
+        and not re.fullmatch(r"-?\d+", value.strip())
+    ):
+        return f"Invalid value {value} for configuration {key}: Not a number of type INT"
     return None

@@ -56,6 +56,7 @@ class FakeMoves:
         directories: of controllers, by id.
         observers: controllers that follow and do not vote: the directory of each, by id.
         silent: by directory for how many milliseconds the leader has not heard of a controller.
+        cut_off: brokers that no controller has heard of for a minute.
     """
 
     ongoing: dict[PartitionId, FakeMove] = field(default_factory=dict)
@@ -71,6 +72,7 @@ class FakeMoves:
     directories: dict[int, str] = field(default_factory=dict)
     observers: dict[int, str] = field(default_factory=dict)
     silent: dict[str, int] = field(default_factory=dict)
+    cut_off: set[int] = field(default_factory=set)
     features: dict[str, int] = field(
         default_factory=lambda: {"metadata.version": 30, "eligible.leader.replicas.version": 1}
     )

@@ -190,8 +190,12 @@ class FakeReassigner:
         up = [voter for voter in voters if voter not in down and voter not in moves.unheard]
         if len(up) * 2 <= len(voters):
             raise OutsideUnavailable("Kafka's controllers did not answer: they have no majority.")
-        observers = tuple(self._follower(*each) for each in sorted(moves.observers.items()))
-        return Quorum(up[0], tuple(self._follower(each, moves.directories.get(each)) for each in voters), observers)
+        observers = [self._follower(*each) for each in sorted(moves.observers.items())]
+        for broker in sorted({*self.kafka.brokers} - {*voters}):
+            is_heard = broker not in self.kafka.offline and broker not in moves.cut_off
+            observers.append(QuorumReplica(broker, 0, 0 if is_heard else 60_000))
+        found = tuple(self._follower(each, moves.directories.get(each)) for each in voters)
+        return Quorum(up[0], found, tuple(observers))
 
     def add_voter(self, voter: NewVoter) -> None:
         """Whoever has all of the log votes, whether or not the answer gets lost."""

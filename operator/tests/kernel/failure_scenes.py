@@ -38,6 +38,7 @@ from tests.verification import test_verification_schedule as schedule_world
 from tests.worlds import (
     backup_world,
     in_sync_world,
+    kafka_config_world,
     kafka_removal_world,
     kafka_roll_world,
     kafka_volumes_world,
@@ -487,6 +488,25 @@ def serves_users_of_kafka(refusal: Refusal) -> Stage:
     )
 
 
+def sets_configs_of_kafka(refusal: Refusal) -> Stage:
+    """The nodes are up, and another value is declared; it is the configs' controller that is refused."""
+    world = kafka_config_world.KafkaConfigWorld()
+    world.live(until=world.is_applied)
+    world.set_config(message_max_bytes="3000000")
+
+    def passes(seconds: float) -> None:
+        world.go_on()
+        world.time.time += timedelta(seconds=seconds)
+
+    return Stage(
+        world.config(refusal),
+        managed_world.WAL,
+        world.kube,
+        lambda: told_by(world.kube, WALCluster, managed_world.WAL, ConditionType.KAFKA_CONFIG_APPLIED),
+        passes,
+    )
+
+
 SCENES: tuple[tuple[str, Scene, Iterable[str]], ...] = (
     ("WALCluster", creates_topics, ACTIONS),
     ("WALCluster", sets_its_finalizer, ACTIONS),
@@ -516,6 +536,7 @@ SCENES: tuple[tuple[str, Scene, Iterable[str]], ...] = (
     ("KafkaVoters", takes_the_vote_of_a_lost_disk, {"remove_voter"}),
     ("KafkaVoters", lets_a_controller_vote, {"add_voter"}),
     ("KafkaSecurity", serves_users_of_kafka, ACTIONS),
+    ("KafkaConfig", sets_configs_of_kafka, ACTIONS),
     ("Restart", restarts, ACTIONS),
     ("Restart", takes_maintenance, {"set_finalizers"}),
     ("Restart", takes_the_finalizer_off, ACTIONS),

@@ -15,8 +15,9 @@ from seawall.domain.errors import Conflict
 from seawall.domain.kafka import NoKafka, Unreachable
 from seawall.domain.managed_kafka.found import KafkaAnswer, Record
 from seawall.domain.managed_kafka.objects import ObjectKind
+from seawall.domain.managed_kafka.staleness import why_stale
 from seawall.domain.managed_kafka.volumes import why_not_without
-from seawall.domain.partitions import Broker, BrokerState, Partition, PartitionId
+from seawall.domain.partitions import Broker, BrokerState, Partition, PartitionId, Quorum, QuorumReplica
 from seawall.domain.times import MANAGED_KAFKA_CLEARED_MS
 from seawall.ports import KafkaObjects
 from tests.managed_kafka.test_managed_kafka_crash import identity
@@ -83,6 +84,24 @@ def test_a_disk_that_is_the_only_one_in_sync_is_not_formatted_and_the_partitions
     world.held.clear()
     sentence = until_lost(world)
     assert "node 2: its volume is empty; nobody else is known to have all records of one-0, two-0" in sentence
+    assert world.tokens() == {}
+
+
+def test_two_disks_that_are_lost_at_once_do_not_vouch_for_each_other() -> None:
+    """Both are eligible when the third, which lacks records, is back; formatted, they are not, and one led last."""
+    world = ManagedWorld()
+    world.bring_up()
+    world.held.add(0)
+    world.kill(0)
+    world.go_on()
+    world.lose_disk(1)
+    world.lose_disk(2)
+    world.go_on()
+    three = world.kafka.logs["three"]
+    assert (three.isr, three.elr) == (set(), {1, 2})
+    world.held.clear()
+    sentence = until_lost(world)
+    assert "nobody else is known to have all records of three-0" in sentence
     assert world.tokens() == {}
 
 
@@ -326,10 +345,16 @@ def test_a_controller_that_a_person_answers_for_has_another_directory(world: Man
     assert record.spent == (before[101],)
 
 
-def answer(state: BrokerState, isr: set[int], eligible: frozenset[int] | None = None) -> KafkaAnswer:
+def answer(
+    state: BrokerState,
+    isr: set[int],
+    eligible: frozenset[int] | None = None,
+    other: BrokerState = BrokerState.ONLINE,
+) -> KafkaAnswer:
     partition = Partition(PartitionId("t", 0), (0, 1), frozenset(isr), None)
     known = None if eligible is None else {partition.id: eligible}
-    return KafkaAnswer("id", {0: Broker(0, None, state)}, "", {}, (partition,), known)
+    brokers = {0: Broker(0, None, state), 1: Broker(1, None, other)}
+    return KafkaAnswer("id", brokers, "", {}, (partition,), known)
 
 
 @pytest.mark.parametrize(
@@ -341,6 +366,8 @@ def answer(state: BrokerState, isr: set[int], eligible: frozenset[int] | None = 
         (answer(BrokerState.FENCED, set()), "all records of t-0"),
         (answer(BrokerState.FENCED, set(), frozenset({0})), "all records of t-0"),
         (answer(BrokerState.FENCED, set(), frozenset({0, 1})), None),
+        (answer(BrokerState.FENCED, {1}, other=BrokerState.FENCED), "all records of t-0"),
+        (answer(BrokerState.FENCED, set(), frozenset({0, 1}), BrokerState.FENCED), "all records of t-0"),
         (answer(BrokerState.ONLINE, {0, 1}), "Kafka still hears from it"),
         (replace(answer(BrokerState.FENCED, {1}), partitions=None), "not known"),
         (replace(answer(BrokerState.FENCED, {1}), partitions="topic a: no right"), "topic a: no right"),
@@ -351,6 +378,32 @@ def test_what_is_not_known_to_be_elsewhere_counts_as_lost(found: KafkaAnswer | s
     node = next(each for each in ManagedWorld().nodes if each.id == 0)
     why_not = why_not_without(node, found)
     assert (why_not is None) if sentence is None else (why_not is not None and sentence in why_not)
+
+
+@pytest.mark.parametrize(
+    ("quorum", "sentence"),
+    [
+        (Quorum(100, (QuorumReplica(100, 0, 0),), (QuorumReplica(1, 0, 500),)), None),
+        (Quorum(1, (QuorumReplica(1, 0, None),), ()), None),
+        (Quorum(100, (QuorumReplica(100, 0, 0),), (QuorumReplica(1, 9, 60_000),)), "broker 1 follows no controller"),
+        (Quorum(100, (QuorumReplica(100, 0, 0),), (QuorumReplica(1, 9, None),)), "broker 1 follows no controller"),
+        (Quorum(100, (QuorumReplica(100, 0, 0),), ()), "broker 1 follows no controller"),
+        ("nobody leads", "nobody leads"),
+    ],
+)
+def test_what_a_broker_tells_that_no_controller_hears_is_old(quorum: Quorum | str, sentence: str | None) -> None:
+    why = why_stale(replace(answer(BrokerState.FENCED, {1}), quorum=quorum))
+    assert (why is None) if sentence is None else (why is not None and sentence in why)
+
+
+def test_a_lost_disk_is_not_cleared_by_what_a_broker_tells_that_is_cut_off(world: ManagedWorld) -> None:
+    world.lose_disk(0)
+    world.kafka.moves.cut_off.add(1)
+    sentence = until_lost(world)
+    assert "broker 1 follows no controller, and may tell what was so before" in sentence
+    assert world.tokens() == {}
+    world.kafka.moves.cut_off.clear()
+    world.live(until=lambda: world.says("AllOnline") and not world.tokens())
 
 
 def test_a_lost_volume_is_not_made_anew_while_it_may_be_needed(world: ManagedWorld) -> None:

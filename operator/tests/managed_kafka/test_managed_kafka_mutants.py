@@ -19,6 +19,7 @@ from seawall.domain.managed_kafka import (
     plan,
     roll_facts,
     scale,
+    staleness,
     tokens,
     volumes,
 )
@@ -162,7 +163,15 @@ NETWORKED: tuple[Mutant, ...] = (
 MUTANTS: tuple[Mutant, ...] = (
     *NETWORKED,
     (rewritten(tokens, "_token", "case VolumeState.LOST if case.may_format(node):", "case VolumeState.LOST:"), LOST),
-    (rewritten(volumes, "only_on", " - {node}", ""), LOST),
+    (rewritten(volumes, "only_on", " & online", ""), LOST),
+    (
+        rewritten(staleness, "why_stale", "if behind else None", "if False else None", kafka_nodes),
+        of_a_world(stories.test_a_lost_disk_is_not_cleared_by_what_a_broker_tells_that_is_cut_off),
+    ),
+    (
+        rewritten(volumes, "only_on", " & online", " - {node}"),
+        stories.test_two_disks_that_are_lost_at_once_do_not_vouch_for_each_other,
+    ),
     (
         rewritten(tokens, "_answer", 'f"join {question}" if', '"join" if'),
         of_a_world(stories.test_a_token_is_for_the_one_pod_that_asked),

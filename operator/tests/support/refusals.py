@@ -13,6 +13,7 @@ ACTIONS = frozenset(
         "add_acls",
         "advance_markers",
         "alter_configs",
+        "alter_default_configs",
         "alter_throttles",
         "append_nulls",
         "create",

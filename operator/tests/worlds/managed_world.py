@@ -68,6 +68,7 @@ CHANGES = frozenset(
         "add_acls",
         "remove_acls",
         "set_password",
+        "alter_default_configs",
     }
 )
 
@@ -114,6 +115,8 @@ class Log:
     isr: set[int]
     elr: set[int] = field(default_factory=set)
     leader: int | None = None
+    last: int | None = None
+    """Who led last: Kafka elects it when nobody is in sync or eligible any more."""
     acknowledged: int = 0
 
 
@@ -414,9 +417,12 @@ class ManagedWorld:
             if len(log.isr) < log.min_isr:
                 log.elr.add(gone)
         candidates = sorted(log.isr & online) or sorted(log.elr & online)
+        if not log.isr and not log.elr and log.last in online:
+            candidates = [log.last]
         log.leader = candidates[0] if candidates else None
         if log.leader is None:
             return
+        log.last = log.leader
         log.isr.add(log.leader)
         log.elr.discard(log.leader)
         lead = self._log(log.leader, name)

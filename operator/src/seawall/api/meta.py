@@ -260,6 +260,7 @@ class ConditionType(StrEnum):
     KAFKA_VOLUMES_SIZED = "KafkaVolumesSized"
     CERTIFICATES_VALID = "CertificatesValid"
     KAFKA_USERS_READY = "KafkaUsersReady"
+    KAFKA_CONFIG_APPLIED = "KafkaConfigApplied"
     DATANODES_HEALTHY = "DatanodesHealthy"
     RESTARTS_GATED = "RestartsGated"
     SHARED_WITH_STRIMZI = "SharedWithStrimzi"

@@ -8,16 +8,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import ClassVar, assert_never
 
-from seawall.api.meta import ConditionType, Key
+from seawall.api.meta import Key
 from seawall.api.v1alpha1.cluster import WALCluster, WALClusterStatus
-from seawall.api.v1alpha1.kafka_node_pools import NodeRole
 from seawall.api.v1alpha1.managed_kafka import ManagedKafka
-from seawall.api.v1alpha1.managed_kafka_status import NodeState
 from seawall.api.v1alpha1.managed_security import ClientAuthentication
 from seawall.controllers.controller import Controller
-from seawall.domain.conditions import find_condition
 from seawall.domain.errors import Conflict, OutsideUnavailable
-from seawall.domain.kafka import NoKafka
 from seawall.domain.kafka_security.actions import (
     AddRights,
     DiscardPassword,
@@ -29,10 +25,10 @@ from seawall.domain.kafka_security.decide import SecurityDecision, decide, recor
 from seawall.domain.kafka_security.observed import DISCARDED, Observed
 from seawall.domain.kafka_security.rights import principals
 from seawall.domain.kafka_users import Password, UsersFound
-from seawall.domain.managed_kafka.reasons import Reason
 from seawall.domain.step import Event
 from seawall.observe.certificates import read_certificates
-from seawall.observe.connections import kafka_of, read_password, required_kafka
+from seawall.observe.connections import read_password, required_kafka
+from seawall.observe.managed_kafka import reach
 from seawall.ports import Clock, KafkaClusters, KafkaUsers, Kube
 
 KAFKA_SECURITY = "KafkaSecurity"
@@ -105,16 +101,9 @@ class KafkaSecurityController(Controller[WALCluster, Observed, WALClusterStatus,
         return self.kafka_clusters.users(obj.metadata.key, required_kafka(self.kube, obj))
 
     def _ask(self, obj: WALCluster, managed: ManagedKafka) -> UsersFound | str:
-        reported = find_condition(obj.status.conditions, ConditionType.KAFKA_NODES_HEALTHY)
-        if reported is None or reported.reason in {Reason.IDENTITY_UNCLEAR, Reason.FORMER_LIFE}:
-            return "which Kafka it is, is not known: see KafkaNodesHealthy"
-        status = obj.status.managed_kafka
-        brokers = () if status is None else (node for node in status.nodes if NodeRole.BROKER in node.roles)
-        if not any(node.state is NodeState.ONLINE for node in brokers):
-            return "no broker is Online"
-        connection = kafka_of(self.kube, obj)
-        if isinstance(connection, NoKafka):
-            return connection.message
+        connection = reach(self.kube, obj)
+        if isinstance(connection, str):
+            return connection
         names = sorted({*recorded_users(obj), *(user.name for user in managed.security.users)})
         of = [each for name in names for each in principals(obj.metadata.key, managed.security, name)]
         with_password = names if managed.security.authentication is ClientAuthentication.SCRAM else ()

@@ -70,6 +70,8 @@ class EventReason(StrEnum):
     """WALPurge: how far it means to delete is in the ConfigMaps of the pool."""
     INTERNAL_TOPIC_REPAIRED = "InternalTopicRepaired"
     """WALCluster: `min.insync.replicas` of one of Kafka's own topics was set (`internalTopics.repair`)."""
+    KAFKA_CONFIG_CHANGED = "KafkaConfigChanged"
+    """WALCluster: defaults of all brokers of its managed Kafka were set or taken back, without a restart."""
     KAFKA_FORMAT_TOKENS = "KafkaFormatTokens"
     """WALCluster: which nodes of its managed Kafka may format an empty volume now."""
     KAFKA_IDENTITY_MADE = "KafkaIdentityMade"

@@ -14,6 +14,7 @@ from seawall.controllers.brokers import BrokersController
 from seawall.controllers.cluster import WALClusterController
 from seawall.controllers.datanodes import RestartController
 from seawall.controllers.hold import WALHoldController
+from seawall.controllers.kafka_config import KafkaConfigController
 from seawall.controllers.kafka_in_sync import KafkaInSyncController
 from seawall.controllers.kafka_removal import KafkaRemovalController
 from seawall.controllers.kafka_roll import KafkaRollController
@@ -160,6 +161,7 @@ def wire(
         KafkaInSyncController(kube, outside.kafka_objects, outside.kafka_pods, clusters, clock, stopwatch),
         KafkaVolumesController(kube, outside.kafka_objects, clock),
         KafkaSecurityController(kube, clusters, clock, outside.kafka_objects is not None),
+        KafkaConfigController(kube, clusters, clock, outside.kafka_objects is not None),
     )
     deletion = TopicDeletion(kube, ledgers, strimzi)
     controllers: tuple[Controller[Any, Any, Any, Any], ...] = (

@@ -13,6 +13,7 @@ from seawall.domain.kafka_log import TopicFailure
 from seawall.domain.managed_kafka.found import FoundKafka, KafkaAnswer
 from seawall.domain.managed_kafka.names import format_name
 from seawall.domain.managed_kafka.node import Node
+from seawall.domain.managed_kafka.staleness import why_stale
 from seawall.domain.managed_kafka.tokens import why_no_topics
 from seawall.domain.partitions import Partition
 from seawall.observe.connections import kafka_of
@@ -74,7 +75,7 @@ def _answer(
     except OutsideUnavailable:
         answer = replace(answer, quorum="Kafka's controllers have no leader, or do not answer")
     if "partitions" in asked:
-        answer = replace(answer, partitions=_partitions(reassigner))
+        answer = replace(answer, partitions=why_stale(answer) or _partitions(reassigner))
     if "eligible" in asked:
         answer = replace(answer, eligible=reassigner.eligible_leaders())
     if "adding" in asked:

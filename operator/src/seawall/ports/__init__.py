@@ -7,7 +7,7 @@ All calls block, have a deadline, and raise only `seawall.domain.errors`.
 from seawall.ports.access import Access, AccessReviews, PathAccess
 from seawall.ports.clocks import Clock, Stopwatch
 from seawall.ports.data_plane import DataPlane, DataPlaneParts, DataPlanes, Ledgers, MaintenanceSwitch, MetadataStore
-from seawall.ports.kafka import KafkaAdmin, KafkaLogs, PartitionReassigner
+from seawall.ports.kafka import KafkaAdmin, KafkaLogs
 from seawall.ports.kafka_clusters import KafkaClusters
 from seawall.ports.kafka_pods import KafkaPods
 from seawall.ports.kafka_users import KafkaUsers
@@ -28,6 +28,7 @@ from seawall.ports.meters import (
     VerificationMeter,
 )
 from seawall.ports.object_store import ObjectStore, ObjectStores
+from seawall.ports.partition_reassigner import PartitionReassigner
 from seawall.ports.strimzi import Strimzi
 
 __all__ = [

@@ -6,8 +6,9 @@ from typing import Protocol
 
 from seawall.api.meta import Key
 from seawall.domain.kafka import KafkaConnection
-from seawall.ports.kafka import KafkaAdmin, KafkaLogs, PartitionReassigner
+from seawall.ports.kafka import KafkaAdmin, KafkaLogs
 from seawall.ports.kafka_users import KafkaUsers
+from seawall.ports.partition_reassigner import PartitionReassigner
 
 
 class KafkaClusters(Protocol):

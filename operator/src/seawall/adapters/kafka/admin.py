@@ -1,10 +1,8 @@
-"""The port `KafkaAdmin` by confluent-kafka, and by kafka-python DeleteTopics by topic id, which that lacks."""
+"""The port `KafkaAdmin` by confluent-kafka; by kafka-python what that lacks: deletion by id, defaults of brokers."""
 
 from __future__ import annotations
 
-import base64
 import time
-import uuid
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from concurrent.futures import Future
 from typing import Any, TypeVar
@@ -18,13 +16,14 @@ from confluent_kafka.admin import (
     ResourceType,
 )
 from confluent_kafka.admin import NewTopic as ClientNewTopic
-from kafka.protocol.admin import DeleteTopicsRequest
 
 from seawall.adapters.kafka.client import SharedClient, drain
 from seawall.adapters.kafka.errors import ALREADY_EXISTS, UNKNOWN_TOPIC, Failures, refusal_of, refuse_repeated, wait_for
 from seawall.adapters.kafka.kept import not_kept, refusal_of_unkept
 from seawall.adapters.kafka.logs import ConfluentKafkaLogs
-from seawall.adapters.kafka.raw import Silence, answered, connect
+from seawall.adapters.kafka.raw import RawKafka, connected
+from seawall.adapters.kafka.raw_configs import alter_default_configs, default_configs
+from seawall.adapters.kafka.raw_deletion import delete_topics
 from seawall.adapters.kafka.reassigner import RawReassigner
 from seawall.adapters.kafka.topic_answers import (
     DELETE_TOPICS,
@@ -43,45 +42,6 @@ from seawall.domain.kafka import ConfigChange, Configs, KafkaConnection, KafkaVi
 ENOUGH = frozenset({KafkaError.INVALID_PARTITIONS})
 """Kafka's word for a number that is not greater than what there is."""
 UNKNOWN_ID = UNKNOWN_TOPIC | {KafkaError.UNKNOWN_TOPIC_ID}
-
-
-class RawTopicDeletion:
-    """Deletes topics of one Kafka cluster; any number of threads may use it at once.
-
-    Args:
-        connection: the cluster.
-        request_timeout: seconds that one call may take.
-    """
-
-    def __init__(self, connection: KafkaConnection, *, request_timeout: float) -> None:
-        self._connection = connection
-        self._request_timeout = request_timeout
-
-    def delete(self, ids: Mapping[str, str]) -> dict[str, KafkaError]:
-        """Deletes topics, by name; what Kafka says of those that it did not delete.
-
-        Raises:
-            OutsideUnavailable: it did not answer; topics may be gone or not.
-        """
-        names = {_uuid(topic_id): name for name, topic_id in ids.items()}
-        of_topic = DeleteTopicsRequest.DeleteTopicState
-        request = DeleteTopicsRequest(
-            topics=[of_topic(name=None, topic_id=topic_id) for topic_id in names],
-            # The broker answers before the connection gives up: its answer tells more.
-            timeout_ms=int(self._request_timeout * 800),
-        )
-        kafka = connect(self._connection, self._request_timeout)
-        if isinstance(kafka, Silence):
-            raise OutsideUnavailable(f"Kafka did not answer: {kafka.why}")
-        with kafka:
-            reported = answered(kafka.ask_any(request))
-        found = {answer.topic_id: answer.error_code for answer in reported.responses}
-        return {names[topic_id]: KafkaError(code) for topic_id, code in found.items() if code and topic_id in names}
-
-
-def _uuid(topic_id: str) -> uuid.UUID:
-    """An id as Kafka prints it, 22 characters of URL-safe base64."""
-    return uuid.UUID(bytes=base64.urlsafe_b64decode(topic_id + "=="))
 
 
 _ItemT = TypeVar("_ItemT")
@@ -110,12 +70,12 @@ class ConfluentKafkaAdmin:
         view_timeout: float = VIEW_TIMEOUT,
         request_timeout: float = REQUEST_TIMEOUT,
     ) -> None:
+        self._connection = connection
         self._client = SharedClient(connection, view_timeout)
         self._request_timeout = request_timeout
         self.logs = ConfluentKafkaLogs(self._client, request_timeout=request_timeout)
         self.reassigner = RawReassigner(connection, request_timeout=request_timeout)
         self.users = ConfluentKafkaUsers(self._client, request_timeout=request_timeout)
-        self._deletion = RawTopicDeletion(connection, request_timeout=request_timeout)
 
     def close(self) -> None:
         """Closes the connections; calls that are under way end first."""
@@ -156,6 +116,17 @@ class ConfluentKafkaAdmin:
 
         self._in_batches([[str(broker)] for broker in sorted(view.online)], describe, keep=keep)
         return configs
+
+    def describe_default_configs(self) -> Configs:
+        """What is set as the default of all brokers."""
+        with self._connected() as kafka:
+            return default_configs(kafka)
+
+    def alter_default_configs(self, changes: Mapping[str, str | None]) -> None:
+        """Sets defaults of all brokers, or takes them back."""
+        if changes:
+            with self._connected() as kafka:
+                alter_default_configs(kafka, changes)
 
     def create_topics(self, topics: Sequence[NewTopic]) -> None:
         """Creates topics; one that exists already is no error."""
@@ -210,7 +181,8 @@ class ConfluentKafkaAdmin:
         """Deletes topics by their ids; one that does not exist is no error."""
         failures, gone = Failures(UNKNOWN_ID), set(ids)
         for batch in batches(sorted(ids), DELETE_TOPICS):
-            errors = self._deletion.delete({name: ids[name] for name in batch})
+            with self._connected() as kafka:
+                errors = delete_topics(kafka, {name: ids[name] for name in batch}, self._request_timeout)
             gone -= errors.keys()
             failures.add(errors)
             if failures.has_unanswered():
@@ -242,6 +214,9 @@ class ConfluentKafkaAdmin:
     def _wait_until_gone(self, names: Collection[str]) -> None:
         """The same of topics that were deleted: a view that is too old shows them once more."""
         self._wait_for_view(lambda view: view.topics.keys().isdisjoint(names))
+
+    def _connected(self) -> RawKafka:
+        return connected(self._connection, self._request_timeout)
 
     def _write_timeouts(self) -> dict[str, float]:
         # The broker answers before the client gives up: its answer tells more.

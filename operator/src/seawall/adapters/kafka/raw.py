@@ -125,6 +125,18 @@ def connect(connection: KafkaConnection, seconds: float, first: str | None = Non
     return silence
 
 
+def connected(connection: KafkaConnection, seconds: float, first: str | None = None) -> RawKafka:
+    """The same, for those who have no other answer.
+
+    Raises:
+        OutsideUnavailable: nobody answered.
+    """
+    kafka = connect(connection, seconds, first)
+    if isinstance(kafka, Silence):
+        raise OutsideUnavailable(f"Kafka did not answer: {kafka.why}")
+    return kafka
+
+
 class RawKafka:
     """Connections to the brokers of one cluster, for one question and its deadline. Not for several threads.
 

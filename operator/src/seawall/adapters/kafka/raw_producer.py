@@ -14,11 +14,10 @@ from kafka.protocol.producer import InitProducerIdRequest, ProduceRequest
 from kafka.record.default_records import DefaultRecordBatchBuilder
 
 from seawall.adapters.kafka.errors import raise_error
-from seawall.adapters.kafka.raw import RawKafka, Silence, answered, connect
+from seawall.adapters.kafka.raw import answered, connected
 from seawall.adapters.kafka.raw_logs import WAL_PARTITION, ask_leaders, leaders_of
 from seawall.adapters.kafka.topic_answers import failure_of
 from seawall.adapters.times import NO_TRANSACTION_MS
-from seawall.domain.errors import OutsideUnavailable
 from seawall.domain.kafka import KafkaConnection
 from seawall.domain.kafka_log import Nulls, ProducerId, ProducerState, TopicFailure, TopicTrouble
 
@@ -37,7 +36,7 @@ def take_producer_id(connection: KafkaConnection, seconds: float) -> ProducerId:
         Refused: Kafka says no.
         OutsideUnavailable: it did not answer, or cannot say yet.
     """
-    with _connected(connection, seconds) as kafka:
+    with connected(connection, seconds) as kafka:
         request = InitProducerIdRequest(transactional_id=None, transaction_timeout_ms=NO_TRANSACTION_MS)
         found = answered(kafka.ask_any(request))
     raise_error("to give a producer id", found.error_code, None)
@@ -62,7 +61,7 @@ def append_nulls(connection: KafkaConnection, nulls: Nulls, seconds: float) -> N
         Refused: Kafka says no.
         OutsideUnavailable: it did not answer.
     """
-    with _connected(connection, seconds) as kafka:
+    with connected(connection, seconds) as kafka:
         leader = leaders_of(kafka, [nulls.topic])[nulls.topic]
         if isinstance(leader, TopicFailure):
             code = KafkaError.UNKNOWN_TOPIC_OR_PART if leader.why is TopicTrouble.UNKNOWN_TOPIC else None
@@ -73,13 +72,6 @@ def append_nulls(connection: KafkaConnection, nulls: Nulls, seconds: float) -> N
             answer = answered(kafka.ask({leader: request})[leader])
             (partition,) = answer.responses[0].partition_responses
             raise_error(f"to append to {nulls.topic}", partition.error_code, partition.error_message)
-
-
-def _connected(connection: KafkaConnection, seconds: float) -> RawKafka:
-    kafka = connect(connection, seconds)
-    if isinstance(kafka, Silence):
-        raise OutsideUnavailable(f"Kafka did not answer: {kafka.why}")
-    return kafka
 
 
 def _producers_request(topics: Collection[str]) -> DescribeProducersRequest:

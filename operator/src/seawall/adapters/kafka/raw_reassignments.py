@@ -1,7 +1,4 @@
-"""Reassignments, elections, throttles and min.insync.replicas by kafka-python.
-
-Broker "" is the cluster's default, which any broker tells and changes; another broker's own configs it refuses.
-"""
+"""Reassignments, elections, throttles and min.insync.replicas by kafka-python."""
 
 from __future__ import annotations
 
@@ -13,14 +10,13 @@ from confluent_kafka import KafkaError
 from kafka.errors import ElectionNotNeededError, NoReassignmentInProgressError
 from kafka.protocol.admin import (
     AlterPartitionReassignmentsRequest,
-    DescribeConfigsRequest,
     ElectLeadersRequest,
-    IncrementalAlterConfigsRequest,
     ListPartitionReassignmentsRequest,
 )
 
 from seawall.adapters.kafka.errors import UNKNOWN_TOPIC, failure_of_partition, raise_error
 from seawall.adapters.kafka.raw import RawKafka, Silence, answered
+from seawall.adapters.kafka.raw_configs import BROKER, DEFAULT, EVERY_BROKER, TOPIC, alter, describe
 from seawall.adapters.kafka.topic_answers import failure_of, unanswered
 from seawall.domain.kafka import MIN_ISR
 from seawall.domain.kafka_log import TopicFailure
@@ -97,21 +93,17 @@ def elect_preferred_leaders(
 
 LEADERS, FOLLOWERS = "leader.replication.throttled.replicas", "follower.replication.throttled.replicas"
 EVERYTHING = "*"
-TOPIC, BROKER = 2, 4
-EVERY_BROKER = ""
-SET, DELETE = 0, 1
 OWN = 2
-"""The source of a config that was set on this one broker (DYNAMIC_BROKER_CONFIG); 3 is the default of all."""
-DEFAULT = 3
+"""The source of a config that was set on this one broker (DYNAMIC_BROKER_CONFIG)."""
 NOTHING = ThrottledReplicas()
 
 
 def rates(kafka: RawKafka) -> tuple[Rates, dict[int, Rates]]:
     """The cluster's default, and what single brokers that are alive have of their own."""
-    reported = answered(kafka.ask_any(_describe(BROKER, [EVERY_BROKER], [LEADER_RATE, FOLLOWER_RATE])))
+    reported = answered(kafka.ask_any(describe(BROKER, [EVERY_BROKER], [LEADER_RATE, FOLLOWER_RATE])))
     (default,) = reported.results
     raise_error("to describe throttles", default.error_code, default.error_message)
-    asked = {broker: _describe(BROKER, [str(broker)], [LEADER_RATE, FOLLOWER_RATE]) for broker in kafka.brokers()}
+    asked = {broker: describe(BROKER, [str(broker)], [LEADER_RATE, FOLLOWER_RATE]) for broker in kafka.brokers()}
     own: dict[int, Rates] = {}
     for broker, answer in kafka.ask(asked).items():
         if isinstance(answer, Silence):
@@ -125,14 +117,14 @@ def rates(kafka: RawKafka) -> tuple[Rates, dict[int, Rates]]:
 def set_rates(kafka: RawKafka, wanted: Rates) -> None:
     """Sets the rates of all brokers, or removes them."""
     values = {LEADER_RATE: _number(wanted.leader), FOLLOWER_RATE: _number(wanted.follower)}
-    for answer in answered(kafka.ask_any(_alter(BROKER, {EVERY_BROKER: values}))).responses:
+    for answer in answered(kafka.ask_any(alter(BROKER, {EVERY_BROKER: values}))).responses:
         raise_error("the throttle", answer.error_code, answer.error_message)
 
 
 def throttled(kafka: RawKafka, topics: Collection[str]) -> dict[str, ThrottledReplicas]:
     """What is throttled of topics; those that do not exist are left out."""
     found: dict[str, ThrottledReplicas] = {}
-    for answer in answered(kafka.ask_any(_describe(TOPIC, topics, [LEADERS, FOLLOWERS]))).results:
+    for answer in answered(kafka.ask_any(describe(TOPIC, topics, [LEADERS, FOLLOWERS]))).results:
         if answer.error_code in UNKNOWN_TOPIC:
             continue
         raise_error(f"to describe topic {answer.resource_name}", answer.error_code, answer.error_message)
@@ -158,7 +150,7 @@ def set_throttled(kafka: RawKafka, replicas: Mapping[str, ThrottledReplicas]) ->
         }
         for topic, some in replicas.items()
     }
-    for answer in answered(kafka.ask_any(_alter(TOPIC, changes))).responses:
+    for answer in answered(kafka.ask_any(alter(TOPIC, changes))).responses:
         if replicas[answer.resource_name] != NOTHING or answer.error_code not in UNKNOWN_TOPIC:
             raise_error(f"the throttle of topic {answer.resource_name}", answer.error_code, answer.error_message)
 
@@ -166,40 +158,13 @@ def set_throttled(kafka: RawKafka, replicas: Mapping[str, ThrottledReplicas]) ->
 def min_insync_replicas(kafka: RawKafka, topics: Collection[str]) -> dict[str, int | TopicFailure]:
     """What is in force for each topic."""
     found: dict[str, int | TopicFailure] = {}
-    for answer in answered(kafka.ask_any(_describe(TOPIC, topics, [MIN_ISR]))).results:
+    for answer in answered(kafka.ask_any(describe(TOPIC, topics, [MIN_ISR]))).results:
         topic = answer.resource_name
         if answer.error_code:
             found[topic] = failure_of(topic, KafkaError(answer.error_code))
         else:
             found.update((topic, int(config.value)) for config in answer.configs if config.name == MIN_ISR)
     return found | {topic: unanswered(topic, "Kafka left it out") for topic in topics if topic not in found}
-
-
-def _describe(kind: int, names: Collection[str], keys: list[str]) -> DescribeConfigsRequest:
-    resource = DescribeConfigsRequest.DescribeConfigsResource
-    return DescribeConfigsRequest(
-        resources=[resource(resource_type=kind, resource_name=name, configuration_keys=keys) for name in names],
-        include_synonyms=True,
-        include_documentation=False,
-    )
-
-
-def _alter(kind: int, changes: Mapping[str, Mapping[str, str | None]]) -> IncrementalAlterConfigsRequest:
-    resource = IncrementalAlterConfigsRequest.AlterConfigsResource
-    return IncrementalAlterConfigsRequest(
-        resources=[
-            resource(
-                resource_type=kind,
-                resource_name=name,
-                configs=[
-                    resource.AlterableConfig(name=key, config_operation=DELETE if value is None else SET, value=value)
-                    for key, value in configs.items()
-                ],
-            )
-            for name, configs in changes.items()
-        ],
-        validate_only=False,
-    )
 
 
 def _rates(configs: Collection[Any], source: int) -> Rates:

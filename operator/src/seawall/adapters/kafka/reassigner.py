@@ -9,12 +9,11 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any, TypeVar
 
 from seawall.adapters.kafka import raw_cluster, raw_reassignments
-from seawall.adapters.kafka.raw import RawKafka, Silence, connect
+from seawall.adapters.kafka.raw import RawKafka, connected
 from seawall.adapters.kafka.raw_unregister import unregister
 from seawall.adapters.kafka.raw_voters import add_voter, remove_voter
 from seawall.adapters.kafka.shared_answers import SharedAnswers
 from seawall.adapters.kafka.topic_answers import DESCRIBE_LOGS, WRITE_RECORDS, batches, refused_names
-from seawall.domain.errors import OutsideUnavailable
 from seawall.domain.kafka import KafkaConnection
 from seawall.domain.kafka_log import TopicFailure
 from seawall.domain.partitions import (
@@ -151,11 +150,8 @@ class RawReassigner:
             OutsideUnavailable: nobody answered.
             Refused: Kafka said no.
         """
-        kafka = connect(self._connection, self._request_timeout, self._answered_before)
-        if isinstance(kafka, Silence):
-            raise OutsideUnavailable(f"Kafka did not answer: {kafka.why}")
-        self._answered_before = kafka.server
-        with kafka:
+        with connected(self._connection, self._request_timeout, self._answered_before) as kafka:
+            self._answered_before = kafka.server
             return ask(kafka)
 
     def _about(

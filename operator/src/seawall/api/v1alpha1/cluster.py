@@ -13,10 +13,12 @@ from seawall.api.meta import APIModel, InvalidSpec, Kind, PrinterColumn, Rule, S
 from seawall.api.resource import Conditions, ObjectStatus, Resource
 from seawall.api.v1alpha1.backup_template import BackupSpec
 from seawall.api.v1alpha1.data_plane import DataPlane, GreptimeDB, WALConfig
+from seawall.api.v1alpha1.deletion_status import DeletionStatus
 from seawall.api.v1alpha1.disruption import Disruption, read_disruption, with_disruption
 from seawall.api.v1alpha1.http_database import HTTPDatabase
 from seawall.api.v1alpha1.job_rules import job_rules
 from seawall.api.v1alpha1.kafka_brokers import BrokersStatus, InternalTopicsSpec, KafkaStatus
+from seawall.api.v1alpha1.kafka_config_status import KafkaConfigStatus
 from seawall.api.v1alpha1.kafka_security_status import KafkaSecurityStatus
 from seawall.api.v1alpha1.kafka_spec import KafkaSpec as KafkaSpec  # noqa: PLC0414 - where the spec is
 from seawall.api.v1alpha1.managed_kafka import ManagedKafka
@@ -167,16 +169,6 @@ class WALStatus(StatusModel):
     IntentsLost, and no first contact."""
 
 
-class DeletionStatus(StatusModel):
-    """What a deletion with deletionPolicy Delete has decided."""
-
-    decided_at: datetime
-    """Since when it is written down which logs go, by their ids and where they ended. A log that is another one, was
-    made since or was written to stops the deletion (TopicsChanged): this object may come from a backup."""
-    topics: Annotated[int, Field(ge=0)]
-    """How many topics they were."""
-
-
 class WALClusterStatus(ObjectStatus):
     """The observed state of a WALCluster."""
 
@@ -184,13 +176,15 @@ class WALClusterStatus(ObjectStatus):
     """Ready, Reconciling and Stalled (kstatus), KafkaReachable, TopicsReady, DataPlaneReachable,
     DataPlaneConfigDiffers, NearLimit, WALIntact, SharedWithStrimzi, VerificationScheduled, ReplicationHealthy,
     QuorumHealthy, DatanodesHealthy, RestartsGated, KafkaNodesHealthy, KafkaNodesInSync, KafkaVolumesSized,
-    CertificatesValid and KafkaUsersReady."""
+    CertificatesValid, KafkaUsersReady and KafkaConfigApplied."""
     kafka: KafkaStatus | None = None
     """What Kafka says of itself; absent until first contact."""
     managed_kafka: ManagedKafkaStatus | None = None
     """The nodes of a Kafka that Seawall runs; absent without kafka.managed."""
     kafka_security: KafkaSecurityStatus | None = None
     """Certificates and users of a Kafka that Seawall runs; absent without, and with security.insecure."""
+    kafka_config: KafkaConfigStatus | None = None
+    """Configs that a Kafka that Seawall runs took while it ran; absent where none is declared."""
     topics: TopicsStatus | None = None
     """State of the topic pool; absent until first contact."""
     reassignment: ReassignmentStatus | None = None
@@ -204,7 +198,7 @@ class WALClusterStatus(ObjectStatus):
     restart: RestartStatus | None = None
     """The restart of datanodes under way, or the last, and what each would cost; absent without any."""
     deletion: DeletionStatus | None = None
-    """What was decided when the deletion of this object began; absent until then, and with deletionPolicy Retain."""
+    """What was decided when its deletion began; absent until then, and with deletionPolicy Retain."""
 
     @property
     def removal(self) -> NodeRemoval | None:

@@ -6,7 +6,7 @@ What this version does not do yet is refused here, and the rule says so.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from datetime import timedelta
 from enum import StrEnum
 from typing import Annotated, ClassVar
@@ -16,6 +16,7 @@ from pydantic import Field, StrictStr
 from seawall.api.duration import Duration, duration_rule
 from seawall.api.meta import APIModel, Rule
 from seawall.api.text import SPACE
+from seawall.api.v1alpha1.kafka_dynamic_configs import DYNAMIC_CONFIGS
 from seawall.api.v1alpha1.kafka_node_pools import NodePool
 from seawall.api.v1alpha1.managed_network import ManagedNetworkPolicy
 from seawall.api.v1alpha1.managed_security import ManagedSecurity
@@ -130,7 +131,8 @@ class ManagedKafka(APIModel):
     config: Annotated[
         dict[str, Annotated[StrictStr, Field(max_length=512, pattern=_PROPERTY_VALUE)]], Field(max_length=64)
     ] = Field(default_factory=dict)
-    """More server properties, of all nodes. A change restarts nodes one by one."""
+    """More server properties, of all nodes. What Kafka takes while it runs is set as a default of all brokers
+    (docs/kafka.md#configs); a change of all else restarts nodes one by one."""
     security: ManagedSecurity
     """Who may connect."""
     network_policy: ManagedNetworkPolicy = ManagedNetworkPolicy()
@@ -158,6 +160,16 @@ class ManagedKafka(APIModel):
     def controller_ids(self) -> Iterator[int]:
         """The ids of the controllers."""
         return (node for node, pool in self.nodes if pool.is_controller)
+
+    @property
+    def dynamic_config(self) -> Mapping[str, str]:
+        """What brokers take while they run."""
+        return {key: value for key, value in self.config.items() if key in DYNAMIC_CONFIGS}
+
+    @property
+    def static_config(self) -> Mapping[str, str]:
+        """What stands in the files of nodes, which read it at their start."""
+        return {key: value for key, value in self.config.items() if key not in DYNAMIC_CONFIGS}
 
     @property
     def effective_image(self) -> str:

@@ -27,7 +27,8 @@ from __future__ import annotations
 from dataclasses import replace
 
 from seawall.api.meta import PAUSED_ANNOTATION, TOPICS_FINALIZER, ConditionType, InvalidSpec
-from seawall.api.v1alpha1.cluster import DeletionStatus, WALCluster
+from seawall.api.v1alpha1.cluster import WALCluster
+from seawall.api.v1alpha1.deletion_status import DeletionStatus
 from seawall.api.v1alpha1.topic_pool import DeletionPolicy
 from seawall.domain.cluster.actions import DecideDeletion, FinishDeletion, RemoveFinalizer
 from seawall.domain.cluster.going import PoolNow, decided, records_to_decide

@@ -35,6 +35,7 @@ from seawall.domain.conditions import (
 from seawall.domain.datanodes.health import datanode_conditions
 from seawall.domain.decision import Decision, Published
 from seawall.domain.kafka import KafkaView, NoKafka
+from seawall.domain.kafka_config.decide import own_conditions as config_conditions
 from seawall.domain.kafka_in_sync.decide import own_conditions as in_sync_conditions
 from seawall.domain.kafka_security.status import own_conditions as security_conditions
 from seawall.domain.kafka_volumes.decide import own_conditions as volumes_conditions
@@ -189,6 +190,7 @@ def status_of(case: Case, verdict: Verdict) -> WALClusterStatus:
         deletion=case.cluster.status.deletion,
         managed_kafka=case.cluster.status.managed_kafka,
         kafka_security=case.cluster.status.kafka_security,
+        kafka_config=case.cluster.status.kafka_config,
     )
 
 
@@ -228,6 +230,7 @@ def status_without_pool(cluster: WALCluster, verdict: Verdict, observed: Observe
         deletion=cluster.status.deletion,
         managed_kafka=cluster.status.managed_kafka,
         kafka_security=cluster.status.kafka_security,
+        kafka_config=cluster.status.kafka_config,
     )
 
 
@@ -272,6 +275,7 @@ def _conditions_of_others(cluster: WALCluster) -> tuple[Condition, ...]:
         *in_sync_conditions(status),
         *volumes_conditions(status),
         *security_conditions(status),
+        *config_conditions(status),
     )
 
 

@@ -22,6 +22,7 @@ from seawall.domain.dataplane.identity import is_older_than_declared
 from seawall.domain.dataplane.view import DataPlaneView
 from seawall.domain.decision import Failure
 from seawall.domain.kafka import KafkaView, NoKafka, Unreachable
+from seawall.domain.kafka_config.decide import standing as standing_of_config
 from seawall.domain.kafka_security.status import standing as standing_of_users
 from seawall.domain.kubernetes import ConfigMap
 from seawall.domain.ledger.observation import UnavailableReason
@@ -237,7 +238,7 @@ def _kafka_nodes(case: Case) -> Verdict | None:
     found = standing(case.cluster)
     if found is not None and found.outlook is Outlook.STALLED:
         return found
-    return standing_of_users(case.cluster)
+    return standing_of_users(case.cluster) or standing_of_config(case.cluster)
 
 
 GRAVE: tuple[Callable[[Case], Verdict | None], ...] = (

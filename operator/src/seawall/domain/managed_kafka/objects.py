@@ -63,8 +63,9 @@ def spec_hash(node: Node) -> str:
     Of other brokers no more than a node depends on: one that joins must not make all others seem edited.
     """
     said = node.kafka.model_dump(
-        mode="json", by_alias=True, exclude_defaults=True, include={"version", "image", "config", "security"}
+        mode="json", by_alias=True, exclude_defaults=True, include={"version", "image", "security"}
     )
+    said |= {"config": dict(node.kafka.static_config)} if node.kafka.static_config else {}
     pool = node.pool.model_dump(mode="json", by_alias=True, exclude_defaults=True, exclude={"storage", "replicas"})
     nodes = [list(node.kafka.controller_ids), most_replicas(node.kafka)]
     return hashlib.sha256(json.dumps([said, pool, nodes], sort_keys=True).encode()).hexdigest()[:10]

@@ -56,7 +56,7 @@ def config_files(cluster: Key, kafka: ManagedKafka, node: int, pool: NodePool) -
 
 def server_properties(cluster: Key, kafka: ManagedKafka, node: int, pool: NodePool) -> dict[str, str]:
     """The properties of a node. What Kafka must not have otherwise cannot be set by the spec (GUARDED_PROPERTIES)."""
-    return {**_defaults(kafka, pool), **kafka.config, **_identity(cluster, kafka, node, pool)}
+    return {**_defaults(kafka, pool), **kafka.static_config, **_identity(cluster, kafka, node, pool)}
 
 
 def voter_address(cluster: Key, node: int) -> str:
@@ -69,13 +69,17 @@ def most_replicas(kafka: ManagedKafka) -> int:
     return min(REPLICAS, len(tuple(kafka.broker_ids)))
 
 
+def default_min_isr(kafka: ManagedKafka) -> int:
+    """What min.insync.replicas is without a word; Kafka takes it out of the file of the first start, and keeps it."""
+    return max(1, most_replicas(kafka) - 1)
+
+
 def _defaults(kafka: ManagedKafka, pool: NodePool) -> dict[str, str]:
     """What a WAL needs, unless the spec says otherwise; min.insync.replicas is below the replicas: one may be lost.
 
     Only Kafka's own topics are compacted, and the cleaner's buffer of 128 MiB would not fit into a small heap.
     """
-    replicas = most_replicas(kafka)
-    min_isr = max(1, replicas - 1)
+    replicas, min_isr = most_replicas(kafka), default_min_isr(kafka)
     return {
         "default.replication.factor": str(replicas),
         "min.insync.replicas": str(min_isr),

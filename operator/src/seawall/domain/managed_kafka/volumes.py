@@ -91,12 +91,17 @@ def is_heard(replica: QuorumReplica) -> bool:
 
 
 def only_on(node: int, partitions: Iterable[Partition], answer: KafkaAnswer) -> tuple[PartitionId, ...]:
-    """The partitions of which no other replica is in sync, or eligible to lead."""
+    """The partitions of which no other replica that Kafka hears from is in sync, or eligible to lead.
+
+    Of brokers that are down nobody knows whether their disks are still there: two that are lost at once would each be
+    the reason why the other loses nothing, and with both formatted Kafka elects the last known leader.
+    """
     eligible = answer.eligible or {}
+    online = {each.id for each in answer.brokers.values() if each.state is BrokerState.ONLINE}  # not the node
     return tuple(
         each.id
         for each in partitions
-        if node in each.replicas and not (each.isr | eligible.get(each.id, frozenset())) - {node}
+        if node in each.replicas and not (each.isr | eligible.get(each.id, frozenset())) & online
     )
 
 
