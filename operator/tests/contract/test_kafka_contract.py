@@ -10,6 +10,7 @@ from confluent_kafka.admin import AdminClient
 
 from seawall.adapters.kafka.clusters import ConfluentKafkaClusters
 from seawall.api.meta import Key
+from seawall.api.v1alpha1.kafka_dynamic_configs import DYNAMIC_CONFIGS
 from seawall.domain.errors import NotSupported, OutsideUnavailable, Refused
 from seawall.domain.kafka import (
     ConfigChange,
@@ -279,6 +280,23 @@ def test_defaults_of_all_brokers_are_set_and_taken_back_all_or_none(world: World
         nobody.describe_default_configs()
     with pytest.raises(OutsideUnavailable):
         nobody.alter_default_configs({largest: None})
+
+
+@pytest.mark.integration
+def test_all_brokers_take_each_config_of_the_table_while_they_run(kafka: KafkaProcesses) -> None:
+    """What each broker has already is set for all of them, and taken back; of these it has none."""
+    without = dict.fromkeys(("log.roll.ms", "log.retention.ms", "log.flush.interval.ms"), "604800000")
+    admin = ConfluentKafkaClusters(view_timeout=30.0, request_timeout=30.0).connect(
+        KEY, KafkaConnection(tuple(kafka.bootstrap_servers))
+    )
+    before = admin.describe_default_configs()
+    values = next(iter(admin.describe_broker_configs(DYNAMIC_CONFIGS).values()))
+    changes = dict.fromkeys(DYNAMIC_CONFIGS, "") | {"log.roll.jitter.ms": "0"} | without | dict(values)
+    try:
+        admin.alter_default_configs(changes)
+        wait_until(lambda: admin.describe_default_configs().keys() >= DYNAMIC_CONFIGS, "all of them are set")
+    finally:
+        admin.alter_default_configs({key: before.get(key) for key in DYNAMIC_CONFIGS})
 
 
 def test_describing_an_impossible_name_is_refused(world: World) -> None:

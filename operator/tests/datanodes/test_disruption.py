@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from seawall.api.v1alpha1.cluster import WALCluster
-from seawall.api.v1alpha1.disruption import UNREADABLE, DisruptionKind
+from seawall.api.v1alpha1.disruption import UNREADABLE, Disruption, DisruptionKind
 from seawall.api.v1alpha1.rollout import RollStage
 from seawall.domain.ledger.restarts import pod_that_restarts
 from tests.datanodes.test_restart_maintenance import GONE
@@ -84,6 +84,15 @@ def test_what_an_older_version_wrote_is_written_no_more() -> None:
     world.kube.replace_status(cluster, cluster.status.model_copy(update={"wal": None}))
     stored = world.kube.raw_status(WAL, WALCluster)
     assert (stored["disruption"]["name"], stored["restart"].get("restarting")) == ("datanode-0", None)
+
+
+def test_replicas_may_move_while_a_node_is_taken_out_that_somebody_put_one_on() -> None:
+    world = asked()
+    leaves = Disruption(
+        kind=DisruptionKind.KAFKA_NODE_REMOVAL, name="wal-3-0", uid="", start_time=world.time.now(), budget_seconds=600
+    )
+    status = world.cluster().status.model_copy(update={"disruption": leaves, "restart": None})
+    assert pod_that_restarts(status) is None
 
 
 def test_nothing_is_begun_beside_a_disruption_of_another_kind_which_stays_as_it_was_written() -> None:

@@ -147,12 +147,16 @@ class Bed:
         return KafkaConnection(tuple(map(self.kubelet.local, servers)))
 
     def make_topic(self, name: str, replicas: tuple[int, ...], min_isr: int) -> PartitionId:
-        admin = self.controller.kafka_clusters.connect(self.key, self._named())
+        admin = self.kafka()
         configs = {"min.insync.replicas": str(min_isr)}
         admin.create_topics([NewTopic(name, len(replicas), configs, replicas)])
         self.wait(lambda: self.isr(name) == set(replicas), f"{name} is in sync")
         admin.alter_configs([ConfigChange(name, configs)])
         return PartitionId(name, 0)
+
+    def kafka(self) -> KafkaAdmin:
+        """By the connection of Seawall itself."""
+        return self.controller.kafka_clusters.connect(self.key, self._named())
 
     def isr(self, topic: str) -> frozenset[int]:
         """Nobody, while Kafka does not answer."""
@@ -164,11 +168,11 @@ class Bed:
 
     def online(self) -> frozenset[int]:
         """The brokers that Kafka hears from; nobody, while it does not answer."""
-        view = self.controller.kafka_clusters.connect(self.key, self._named()).view()
+        view = self.kafka().view()
         return view.online if isinstance(view, KafkaView) else frozenset()
 
     def is_led(self, topic: str) -> bool:
-        view = self.controller.kafka_clusters.connect(self.key, self._named()).view()
+        view = self.kafka().view()
         return isinstance(view, KafkaView) and topic in view.topics and view.topics[topic].leader is not None
 
     def records(self, topic: str) -> int:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import re
 import ssl
 import tempfile
 from collections.abc import Iterator, Mapping
@@ -14,6 +15,7 @@ from confluent_kafka import KafkaError, Message, Producer
 
 from seawall.adapters.kafka.connection import client_config
 from seawall.api.meta import ConditionType, Key
+from seawall.controllers.kafka_config import KafkaConfigController
 from seawall.controllers.kafka_security import KafkaSecurityController
 from seawall.domain.conditions import find_condition
 from seawall.domain.kafka import KafkaConnection
@@ -21,6 +23,7 @@ from seawall_e2e.loopback.pki import Certificate, CertificateAuthority
 from tests.integration.test_managed_kafka_nodes import CONTROLLER, NAME, RECORDS, A, B, Bed, _message, spec
 from tests.integration.test_managed_kafka_nodes import bed as bed  # noqa: PLC0414 - the fixture
 from tests.integration.test_managed_kafka_roll import RollBed
+from tests.support.kafka import kafka_tool
 from tests.support.kube import WAL_CLUSTERS, Object
 from tests.support.kubelet import empty
 from tests.support.records import VALUE
@@ -29,6 +32,7 @@ pytestmark = pytest.mark.integration
 
 PASSWORDS = {"greptimedb": "correct horse", "leaver": "battery staple"}
 TOPIC, OTHER = "orders_0", "other"
+FEATURES = "org.apache.kafka.tools.FeatureCommand"
 REFUSED, SILENT = "TOPIC_AUTHORIZATION_FAILED", "_MSG_TIMED_OUT"
 SHORT = 2_000
 """Longer than a login takes that is let in."""
@@ -117,7 +121,8 @@ def test_nodes_and_users_are_let_in_by_what_they_show_and_an_emptied_disk_is_fil
     bed: Bed, secrets: Secrets
 ) -> None:
     """One story, because each bring-up of a Kafka takes seconds."""
-    bed.beside = (KafkaSecurityController(bed.kube, bed.controller.kafka_clusters, bed.controller.clock, True),)
+    ports = (bed.kube, bed.controller.kafka_clusters, bed.controller.clock)
+    bed.beside = (KafkaSecurityController(*ports, True), KafkaConfigController(*ports, True))
     bed.declare(secured(*PASSWORDS))
     bed.wait(lambda: bed.says("CertificatesUnusable"), "what is missing is told")
     assert _message(bed) == "Secret nodes does not exist; nothing is started"
@@ -132,6 +137,9 @@ def test_nodes_and_users_are_let_in_by_what_they_show_and_an_emptied_disk_is_fil
     bed.wait(lambda: bed.says("AllOnline") and bed.tokens() == {}, "all nodes are Online")
     bed.wait(lambda: sentence(bed, ConditionType.KAFKA_USERS_READY).startswith("True"), "users have their rights")
     assert sentence(bed, ConditionType.CERTIFICATES_VALID).startswith("False CertificateExpires: the certificate in")
+
+    nodes_own_tool_may_finalize(bed, secrets.folder / "admin")
+    one_config_is_set_while_brokers_run(bed)
 
     bed.make_topic(TOPIC, (A, B), 1)
     bed.make_topic(OTHER, (A,), 1)
@@ -169,6 +177,35 @@ def test_nodes_and_users_are_let_in_by_what_they_show_and_an_emptied_disk_is_fil
     assert write(bed, TOPIC, 1, only_b) is None, "a broker that began after a user left knows the others"
     old = "False OldCertificateInUse: nodes 0, 1, 100 began with another certificate"
     bed.wait(lambda: sentence(bed, ConditionType.CERTIFICATES_VALID).startswith(old), "who has an old one is told")
+
+
+def nodes_own_tool_may_finalize(bed: Bed, config: Path) -> None:
+    """By what docs/kafka.md (Another version) makes of a node's own files."""
+    lines = (bed.kubelet.config_of(A) / "server.properties").read_text().splitlines(keepends=True)
+    own = [line for line in lines if re.match(r"config\.providers|ssl\.(key|trust)store", line)]
+    config.write_text("".join(own) + "security.protocol=SSL\n")
+    server = bed.kubelet.local(f"{NAME}-{A}.{bed.namespace}.svc:9091")
+    where = ("--bootstrap-server", server, "--command-config", config)
+    assert "metadata.version" in kafka_tool(FEATURES, *where, "describe")
+    kafka_tool(FEATURES, *where, "upgrade", "--release-version", "4.3", "--dry-run")
+
+
+def one_config_is_set_while_brokers_run(bed: Bed) -> None:
+    """An edit is in force on all brokers, and none of them was restarted."""
+    kafka, pods = bed.kafka(), {node: pod.uid for node, pod in bed.kubelet.pods.items()}
+    path = f"{WAL_CLUSTERS.format(bed.namespace)}/{NAME}"
+    bed.client.merge(path, {"spec": {"kafka": {"managed": {"config": {"message.max.bytes": "2000000"}}}}})
+    wanted = {A: {"message.max.bytes": "2000000"}, B: {"message.max.bytes": "2000000"}}
+    bed.wait(lambda: kafka.describe_broker_configs(["message.max.bytes"]) == wanted, "both brokers have it")
+    applied = "True ConfigApplied: all brokers have message.max.bytes as declared"
+    bed.wait(lambda: sentence(bed, ConditionType.KAFKA_CONFIG_APPLIED) == applied, "it is told")
+    assert {node: pod.uid for node, pod in bed.kubelet.pods.items()} == pods
+    bed.client.merge(path, {"spec": {"kafka": {"managed": {"config": {"message.max.bytes": None}}}}})
+    bed.wait(lambda: bed.cluster().status.kafka_config is None, "it is taken back")
+    assert kafka.describe_default_configs().keys() == {"min.insync.replicas"}, (
+        "Kafka's own, by eligible leader replicas"
+    )
+    assert bed.says("AllOnline")
 
 
 def test_a_renewed_certificate_is_shown_by_each_broker_after_its_restart(bed: Bed, secrets: Secrets) -> None:

@@ -7,7 +7,6 @@ on pods (e2e/test_a_managed_kafka.py), and upgrades in memory (tests/managed_kaf
 from __future__ import annotations
 
 import re
-import subprocess
 import time
 
 import pytest
@@ -17,24 +16,16 @@ from seawall.domain.errors import OutsideUnavailable
 from seawall.domain.kafka import KafkaConnection
 from seawall.domain.managed_kafka.releases import LEVELS
 from seawall.observe.connections import kafka_of
-from seawall_e2e.loopback.java import SMALL_AND_QUICK, kafka_jars
 from tests.integration.test_managed_kafka_nodes import bed as bed  # noqa: PLC0414 - a fixture
 from tests.integration.test_managed_kafka_roll import NODES, TOPIC, RollBed, Writer, require_unharmed, spec
 from tests.integration.test_managed_kafka_roll import rolled as rolled  # noqa: PLC0414 - a fixture
+from tests.support.kafka import kafka_tool
 from tests.support.kube import Object
 from tests.support.kubelet import OLDER_KAFKA
 
 pytestmark = pytest.mark.integration
 
 NEWER_KAFKA = "4.3.1"
-TOOL_SECONDS = 120.0
-
-
-def tool(main: str, *arguments: str) -> str:
-    """What a tool of Kafka prints."""
-    class_path = f"{kafka_jars()[0].parent}/*"
-    command = ["java", *SMALL_AND_QUICK, "-cp", class_path, main, *arguments]
-    return subprocess.run(command, check=True, capture_output=True, text=True, timeout=TOOL_SECONDS).stdout  # noqa: S603 - Kafka's
 
 
 def of_version(version: str) -> Object:
@@ -46,7 +37,7 @@ def of_version(version: str) -> Object:
 
 @pytest.mark.parametrize("release", LEVELS)
 def test_releases_know_the_levels_that_kafka_says(release: str) -> None:
-    printed = tool("kafka.tools.StorageTool", "version-mapping", "--release-version", release)
+    printed = kafka_tool("kafka.tools.StorageTool", "version-mapping", "--release-version", release)
     found = re.search(rf"{re.escape(METADATA_VERSION)}=(\d+) \({re.escape(release)}\)", printed)
     assert found is not None, printed
     assert int(found[1]) == LEVELS[release]
@@ -71,7 +62,7 @@ def test_an_upgrade_goes_there_and_back_until_features_are_finalized(rolled: Rol
     seconds = time.monotonic() - began
     require_unharmed(rolled, writer, servers, f"{seconds:.0f} s for 9 restarts")
     command = ("--bootstrap-server", ",".join(servers), "upgrade", "--release-version", "4.3")
-    tool("org.apache.kafka.tools.FeatureCommand", *command)
+    kafka_tool("org.apache.kafka.tools.FeatureCommand", *command)
     rolled.wait(lambda: features(rolled).get(METADATA_VERSION) == LEVELS["4.3"], "brokers hear of it")
     assert features(rolled)[ELIGIBLE_LEADER_REPLICAS] == 1
     kept = newest(rolled)

@@ -158,8 +158,9 @@ def test_it_waits_for_who_else_is_disrupted(world: RemovalWorld) -> None:
     other = Disruption(
         kind=DisruptionKind.DATANODE_RESTART, name="datanode-1", uid="uid", start_time=now, budget_seconds=60
     )
-    world.write_entry(other)
     world.scale(3)
+    world.live(until=lambda: not world.on(3))
+    world.write_entry(other)
     world.live()
     assert "status.disruption has DatanodeRestart of datanode-1, and two disruptions cannot stand" in sentence(world)
     assert 3 not in world.stopped
@@ -306,5 +307,20 @@ def test_the_budget_counts_it_until_it_is_gone(world: RemovalWorld) -> None:
         world.live(ticks=20)
         budget = world.objects.made[ObjectKind.BUDGET, Key(WAL.namespace, "wal-kafka-brokers")]
         assert budget.body["spec"]["minAvailable"] == 3
+    world.live()
+    assert world.is_done()
+
+
+def test_a_pod_that_does_not_end_is_told_with_what_ends_it(world: RemovalWorld) -> None:
+    """Its machine is gone: nothing else is restarted until a person says so."""
+    world.scale(3)
+    world.live(until=lambda: 3 in world.stopped)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(RemovalWorld, "kubelet", lambda _: None)
+        world.running.discard(3)
+        world.live(ticks=40)
+        assert not world.says("RemovalRefused")
+        world.live(until=lambda: world.says("RemovalRefused"))
+        assert "kubectl delete pod wal-3-0 --force" in sentence(world)
     world.live()
     assert world.is_done()

@@ -10,11 +10,13 @@ import pytest
 from seawall.api.v1alpha1.kafka_node_pools import NodePool
 from seawall.controllers.controller import Controller
 from seawall.controllers.since import Since
+from seawall.domain.ledger import restarts
 from seawall.domain.managed_kafka import emptiness, removal, scale
 from seawall.domain.times import MANAGED_KAFKA_EMPTY_FOR
 from tests.managed_kafka import test_kafka_removal as stories
 from tests.support.mutants import Mutant, find_survivors
 from tests.support.source_mutants import rewritten
+from tests.worlds import kafka_removal_world
 from tests.worlds.kafka_removal_world import RemovalWorld
 
 Patch = pytest.MonkeyPatch
@@ -78,6 +80,20 @@ MUTANTS: tuple[Mutant, ...] = (
     (
         rewritten(removal, "_stop", "if entry is not None and not _is_own(entry, node):", "if False:"),
         of(stories.test_it_waits_for_who_else_is_disrupted),
+    ),
+    (
+        rewritten(removal, "_of_its_pod", "if not is_late:", "if True:"),
+        of(stories.test_a_pod_that_does_not_end_is_told_with_what_ends_it),
+    ),
+    (
+        rewritten(
+            restarts,
+            "pod_that_restarts",
+            "of_kind(entry, DisruptionKind.KAFKA_NODE_REMOVAL) is not None",
+            "False",
+            kafka_removal_world,
+        ),
+        of(stories.test_it_is_not_forgotten_before_it_is_gone_and_fenced),
     ),
     (
         rewritten(removal, "_goes", "node.pool.storage.delete_claim for", "True for"),

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import subprocess
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 
 from confluent_kafka import KafkaError, KafkaException, TopicPartition
 from confluent_kafka.admin import (
@@ -20,9 +22,11 @@ from confluent_kafka.admin import (
 from seawall.domain.kafka_log import DescribedTopic
 from seawall.ports import KafkaLogs
 from seawall_e2e.in_pod import topics_of
+from seawall_e2e.loopback.java import SMALL_AND_QUICK, kafka_jars
 from seawall_e2e.waiting import wait_until
 
 TIMEOUT = 30.0
+TOOL_SECONDS = 120.0
 BATCH = 200
 
 
@@ -144,3 +148,10 @@ class KafkaEyes:
         asked = [TopicPartition(name, 0, offset) for name, offset in before.items()]
         for future in self._client.delete_records(asked, request_timeout=TIMEOUT).values():
             future.result(TIMEOUT)
+
+
+def kafka_tool(main: str, *arguments: str | Path) -> str:
+    """What a tool of Kafka prints."""
+    class_path = f"{kafka_jars()[0].parent}/*"
+    command = ["java", *SMALL_AND_QUICK, "-cp", class_path, main, *arguments]
+    return subprocess.run(command, check=True, capture_output=True, text=True, timeout=TOOL_SECONDS).stdout  # noqa: S603 - Kafka's

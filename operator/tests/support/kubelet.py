@@ -157,6 +157,10 @@ class Kubelet:
                     process.kill()
         shutil.rmtree(self.folder, ignore_errors=True)
 
+    def config_of(self, node: int) -> Path:
+        """Where the files of a node are that its pod has at /etc/seawall/config."""
+        return self._folder(node) / "config"
+
     def local(self, server: str) -> str:
         """Where a host name and port of a node lead on loopback."""
         if server not in self.ports:

@@ -14,6 +14,7 @@ from seawall.api.v1alpha1.cluster import WALCluster
 from seawall.api.v1alpha1.disruption import Disruption
 from seawall.api.v1alpha1.managed_kafka_status import NodeRemoval
 from seawall.controllers.kafka_removal import KafkaRemovalController
+from seawall.domain.ledger.restarts import pod_that_restarts
 from seawall.domain.managed_kafka.objects import ObjectKind
 from seawall.reconciler import Reconciler
 from tests.worlds.managed_world import CHANGES as BASE
@@ -96,9 +97,9 @@ class RemovalWorld(ManagedWorld):
         super().elect()
 
     def drain(self) -> None:
-        """Who moves replicas takes one away from the broker that leaves."""
-        removal = self.removal()
-        if removal is None or self.keeps:
+        """Who moves replicas takes one away from the broker that leaves, unless a pod restarts meanwhile."""
+        removal, found = self.removal(), self.kube.get(WALCluster, WAL)
+        if removal is None or found is None or self.keeps or pod_that_restarts(found.status) is not None:
             return
         for name, log in sorted(self.kafka.logs.items()):
             others = sorted(self._online() - set(log.replicas))

@@ -135,6 +135,34 @@ def test_no_word_lets_the_last_copy_or_the_majority_go(worse: list[tuple[KafkaBl
         assert passed.reason in OVERRIDABLE
 
 
+def crashing(facts: KafkaFacts, waiting: str = "CrashLoopBackOff") -> KafkaFacts:
+    """The only node of a Kafka that begins again and again, so that nobody answers."""
+    (node,) = (each for each in facts.nodes if each.id == 0)
+    pod = replace(node.pod, ready=False, waiting=waiting)
+    alone = replace(node, pod=pod, is_controller=True, is_fenced=None, is_caught_up=None)
+    return replace(
+        facts,
+        nodes=(alone,),
+        partitions=None,
+        voters=None,
+        active_controller=None,
+        kafka_problem="nobody answers",
+        is_moving=None,
+    )
+
+
+def test_what_does_not_run_is_mended_by_a_persons_word_though_nobody_answers() -> None:
+    facts = crashing(healthy())
+    found = refusal(ask(facts))
+    assert found is not None
+    assert found.reason is KafkaBlocker.KAFKA_UNREACHABLE
+    said = Grounds("its memory was too small", LATER)
+    assert refusal(ask(replace(facts, override=said))) is None
+    runs = refusal(ask(replace(crashing(healthy(), waiting=""), override=said)))
+    assert runs is not None
+    assert runs.reason is KafkaBlocker.QUORUM_DEGRADED
+
+
 def test_two_voters_are_one_too_few_for_a_restart_and_one_is_a_persons_to_stop() -> None:
     facts = healthy()
     two = replace(facts, nodes=tuple(node for node in facts.nodes if node.id != 102), voters=frozenset({100, 101}))

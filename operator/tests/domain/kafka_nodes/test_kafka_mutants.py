@@ -12,6 +12,7 @@ from seawall.domain.kafka_nodes.facts import KafkaFacts, KafkaNode
 from seawall.domain.kafka_nodes.gate import KafkaNodeGate, KafkaRollDecision, RenewTemplate
 from seawall.domain.kafka_nodes.reasons import KafkaBlocker
 from seawall.domain.rollout.decision import decided
+from tests.domain.kafka_nodes import test_kafka_gate as gates
 from tests.domain.kafka_nodes import test_kafka_rolls as stories
 from tests.support.mutants import Mutant, find_survivors
 
@@ -77,6 +78,11 @@ def back_with_a_template_ahead(patch: Patch) -> None:
     )
 
 
+def stopped_is_not_asked(patch: Patch) -> None:
+    """A person's word lets any node go whose Kafka is silent."""
+    patch.setattr(KafkaNode, "has_stopped", property(lambda _: True))
+
+
 def no_template_taken_back(patch: Patch) -> None:
     """An edit that is taken back stays in the StatefulSet."""
     honest = KafkaNodeGate._renew
@@ -96,6 +102,7 @@ MUTANTS: tuple[Mutant, ...] = (
     (min_isr_is_enough, stories.one_behind),
     (voters_ignored, stories.voter_behind),
     (all_templates_at_once, stories.templates),
+    (stopped_is_not_asked, gates.test_what_does_not_run_is_mended_by_a_persons_word_though_nobody_answers),
     (newer_operators_restart, stories.test_a_newer_seawall_restarts_nothing_before_somebody_says_so),
     (active_controller_anywhere, stories.test_followers_of_the_quorum_then_brokers_then_the_active_controller),
 )

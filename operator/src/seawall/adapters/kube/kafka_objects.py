@@ -15,7 +15,7 @@ from seawall.api.meta import Key
 from seawall.api.quantity import format_bytes
 from seawall.api.v1alpha1.cluster import WALCluster
 from seawall.domain.errors import Conflict, Refused
-from seawall.domain.managed_kafka.found import FoundKafka, FoundObject, FoundPod, InSync, Record
+from seawall.domain.managed_kafka.found import REFUSALS, FoundKafka, FoundObject, FoundPod, InSync, Record
 from seawall.domain.managed_kafka.names import (
     CERTIFICATE_ANNOTATION,
     IN_SYNC_GATE,
@@ -210,7 +210,7 @@ def _pod(raw: Mapping[str, Any]) -> FoundPod:
         is_terminating="deletionTimestamp" in metadata,
         is_ready=conditions.get("ContainersReady", {}).get("status") == "True",
         is_started="running" in (runs.get("state") or {}),
-        said=_said(formats) or _said(runs),
+        said=said_by(formats) or said_by(runs),
         trouble=_trouble(conditions, formats) or _trouble({}, runs),
         began=_began(runs),
         template=_template(raw),
@@ -247,13 +247,14 @@ def _began(container: Mapping[str, Any]) -> datetime | None:
     return None if at is None else datetime.fromisoformat(at)
 
 
-def _said(container: Mapping[str, Any]) -> str:
+def said_by(container: Mapping[str, Any]) -> str:
     """The last words of the entrypoint, unless the container did its work since: exit code 3 is its refusal."""
     now, before = container.get("state") or {}, container.get("lastState") or {}
     if container.get("name") == CONTAINER and "running" in now:
         return ""
     ended = now.get("terminated") or before.get("terminated") or {}
-    return str(ended.get("message") or "").strip() if ended.get("exitCode") == REFUSED else ""
+    message = str(ended.get("message") or "").strip()
+    return message if ended.get("exitCode") == REFUSED and message.startswith(REFUSALS) else ""
 
 
 REFUSED = 3

@@ -69,7 +69,8 @@ def _another_is_down(asked: Candidate) -> str | None:
 def _quorum_is_degraded(asked: Candidate) -> str | None:
     voters, facts = asked.facts.voters, asked.facts
     if voters is None or facts.active_controller is None:
-        return "who leads the metadata quorum is not known"
+        # What does not run votes for nothing. All the same a person has to answer for it: Kafka is silent.
+        return None if asked.node.has_stopped else "who leads the metadata quorum is not known"
     behind = [node.name for node in asked.others if node.is_controller and node.is_caught_up is not True]
     unknown = voters - {node.id for node in facts.nodes}
     if behind or unknown:
@@ -81,7 +82,7 @@ def _quorum_is_degraded(asked: Candidate) -> str | None:
 
 def _is_last_in_sync(asked: Candidate) -> str | None:
     if asked.facts.partitions is None:
-        return "which replicas are in sync is not known"
+        return None if asked.node.has_stopped else "which replicas are in sync is not known"
     if asked.node.is_down:  # it leads nothing, and its records stay on its disk
         return None
     last = (each for each in asked.partitions if len(each.replicas) > 1 and each.isr <= {asked.node.id})

@@ -66,6 +66,11 @@ class KafkaNode:
         return not self.pod.ready and self.is_fenced is not False
 
     @property
+    def has_stopped(self) -> bool:
+        """Whether Kubernetes says that its container does not run: it ended, or was never begun."""
+        return not self.pod.ready and bool(self.pod.waiting)
+
+    @property
     def is_online(self) -> bool:
         """Whether its pod is Ready and stays, and Kafka counts on it in each of its roles."""
         if not self.pod.ready or self.pod.is_terminating:

@@ -140,7 +140,9 @@ class KafkaNodeGate(RolloutGate[RollStatus, KafkaAction, KafkaNode]):
         node = next((node for node in self.members if node.name == entry.name), None)
         last = None if node is None else node.pod.last_termination
         said = "" if last is None else f"; its last words: {last.reason}, exit code {last.exit_code} {last.message}"
-        return f"{self._lacks(entry)}{said}".rstrip()
+        waits = None if node is None or node.cause is None else refusal(Candidate(node, self.facts))
+        why = "" if waits is None else f"; it is to be made anew, but {waits.message}"
+        return f"{self._lacks(entry)}{said.rstrip()}{why}"
 
     def nothing_to_do(self, status: RollStatus) -> tuple[str, str]:  # noqa: ARG002 - of others
         """A plan that waits for a person is told."""

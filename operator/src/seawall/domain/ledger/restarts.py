@@ -84,9 +84,12 @@ def pod_that_restarts(status: WALClusterStatus) -> str | None:
     """The pod because of which no replicas begin to move: it restarts now, or as soon as those that move have arrived.
 
     While the roll waits for anything else they may: it may wait for the very replicas that are to be moved. A node of
-    a managed Kafka that is Stalled may be the one that is drained.
+    a managed Kafka that is Stalled may be the one that is drained, and one that is taken out waits for just that when
+    somebody put a replica on it.
     """
     restart, entry = status.restart or RestartStatus(), status.disruption
+    if of_kind(entry, DisruptionKind.KAFKA_NODE_REMOVAL) is not None:
+        return None
     if (node := of_kind(entry, DisruptionKind.KAFKA_NODE_RESTART)) is not None:
         roll = None if status.managed_kafka is None else status.managed_kafka.roll
         return None if roll is not None and roll.stage is RollStage.STALLED else node.name

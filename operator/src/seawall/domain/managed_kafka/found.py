@@ -16,6 +16,10 @@ VOLUME_EMPTY = "VolumeEmpty"
 """How the entrypoint's last words begin when it found nothing on its volume, and no token: `VolumeEmpty <question>: …`.
 Each emptiness is a question of its own, so that no answer is used twice."""
 
+REFUSALS = (VOLUME_EMPTY, "ForeignVolume", "NotEmpty")
+"""How they begin when it refuses a volume. Java ends with the entrypoint's exit code, too: with
+-XX:+ExitOnOutOfMemoryError."""
+
 
 @dataclass(frozen=True, slots=True)
 class VolumeSize:

@@ -20,6 +20,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from datetime import timedelta
 
 from seawall.api.meta import PAUSED_ANNOTATION
 from seawall.api.v1alpha1.cluster import WALCluster, WALClusterStatus
@@ -148,7 +149,7 @@ def _forget(case: Case, observed: RemovalObserved, node: Node, removal: NodeRemo
 
 def _before_forgetting(case: Case, observed: RemovalObserved, node: Node) -> Iterator[Waits]:
     if case.pod(node) is not None:
-        yield Waits("its pod ends")
+        yield _of_its_pod(case, node)
     answer = observed.answer
     if isinstance(answer, str):
         yield Waits(answer)
@@ -158,6 +159,16 @@ def _before_forgetting(case: Case, observed: RemovalObserved, node: Node) -> Ite
         yield Waits("Kafka has not fenced it yet")
     if (why := why_not_empty(node, observed)) is not None:
         yield Waits(f"it is stopped, and not forgotten: {why}", refused=True)
+
+
+def _of_its_pod(case: Case, node: Node) -> Waits:
+    """One on a machine that is gone ends when a person says so: meanwhile nothing else may be disrupted."""
+    entry, now = case.cluster.status.disruption, case.observed.time.shared
+    is_late = entry is not None and now > entry.start_time + timedelta(seconds=entry.budget_seconds)
+    if not is_late:
+        return Waits("its pod ends")
+    how = f"kubectl delete pod {_pod_name(node)} --force, if its machine is gone for good"
+    return Waits(f"its pod does not end, and nothing else is restarted meanwhile: {how}", refused=True)
 
 
 def _clear_away(case: Case, removal: NodeRemoval) -> RemovalDecision:
