@@ -324,3 +324,18 @@ def test_a_pod_that_does_not_end_is_told_with_what_ends_it(world: RemovalWorld) 
         assert "kubectl delete pod wal-3-0 --force" in sentence(world)
     world.live()
     assert world.is_done()
+
+
+def test_none_is_stopped_for_good_while_none_may_begin(world: RemovalWorld) -> None:
+    """The version that is declared does not know what is finalized: who is left would not come back either."""
+    world.kafka.moves.features["metadata.version"] = 31
+    world.scale(3)
+    world.live()
+    assert 3 not in world.stopped
+    removal = world.removal()
+    assert removal is not None
+    assert "metadata.version is finalized at 31" in removal.message
+    assert "none is stopped while none may begin" in removal.message
+    world.kafka.moves.features["metadata.version"] = 30
+    world.live()
+    assert world.is_done()

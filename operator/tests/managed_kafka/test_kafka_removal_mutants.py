@@ -82,6 +82,10 @@ MUTANTS: tuple[Mutant, ...] = (
         of(stories.test_it_waits_for_who_else_is_disrupted),
     ),
     (
+        rewritten(removal, "_go_on", "(unstartable := case.too_old or case.unusable) is not None", "False"),
+        of(stories.test_none_is_stopped_for_good_while_none_may_begin),
+    ),
+    (
         rewritten(removal, "_of_its_pod", "if not is_late:", "if True:"),
         of(stories.test_a_pod_that_does_not_end_is_told_with_what_ends_it),
     ),

@@ -27,7 +27,7 @@ INTERNAL_PORT = 9091
 """Where brokers find each other; of one that is secured Seawall, too, and whoever has a certificate."""
 
 GUARDED_PROPERTIES = (
-    "advertised[.]|allow[.]everyone|authorizer[.]|auto[.]create[.]topics|broker[.](id|rack)|config[.]providers"
+    "advertised[.]|allow[.]everyone|authorizer[.]|auto[.]create[.]topics|broker[.](id|rack|session)|config[.]providers"
     "|controller[.](listener|quorum)|cordoned[.]|early[.]start|inter[.]broker|listener|log[.]dir|metadata[.]log[.]dir|node[.]id|principal[.]|process[.]roles"
     "|sasl[.]|security[.]|ssl[.]|super[.]users|unclean[.]|unstable[.]"
 )
