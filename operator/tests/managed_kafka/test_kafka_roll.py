@@ -17,6 +17,7 @@ from seawall.domain.managed_kafka import properties
 from seawall.domain.managed_kafka.node import nodes_of
 from seawall.domain.managed_kafka.objects import ObjectKind, spec_hash
 from seawall.handlers.metrics.rollout import RestartTelemetry
+from tests.fakes.kafka_reassigner import FakeReassigner
 from tests.worlds.kafka_roll_world import RollWorld
 from tests.worlds.managed_world import BROKERS, CONTROLLERS, WAL
 from tests.worlds.purge_world import Calls
@@ -58,6 +59,26 @@ def test_nothing_is_restarted_where_nothing_changed(world: RollWorld) -> None:
     for _ in range(5):
         process.tick(WAL)
     assert world.kafka.requests == requests, "Kafka is not asked where nothing is due"
+
+
+def test_what_a_broker_tells_that_is_cut_off_lets_no_node_go(world: RollWorld) -> None:
+    """It answers by what was true when it was cut off: all Online and in sync. It has long left every ISR."""
+    asker = FakeReassigner(world.kafka)
+    brokers, partitions = asker.brokers(), asker.partitions()
+    world.kafka.moves.cut_off.add(2)
+    world.behind[2] = 1_000
+    for log in world.kafka.logs.values():
+        log.isr.discard(2)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(FakeReassigner, "brokers", lambda _: brokers)
+        patch.setattr(FakeReassigner, "partitions", lambda *_: partitions)
+        world.edit(config=CONFIG)
+        world.live(ticks=60)
+        assert world.evicted == []
+        assert "broker 2 follows no controller, and may tell what was so before" in world.roll().message
+    world.kafka.moves.cut_off.clear()
+    world.behind.clear()
+    rolled(world)
 
 
 def test_while_a_node_is_away_the_others_are_told_to_be_well(world: RollWorld) -> None:

@@ -11,8 +11,9 @@ import pytest
 from seawall.controllers import kafka_roll
 from seawall.controllers.controller import Controller
 from seawall.domain.kafka_nodes.gate import KafkaNodeGate
-from seawall.domain.managed_kafka import decide, roll, roll_facts, rolling
+from seawall.domain.managed_kafka import decide, roll, roll_facts, rolling, staleness
 from seawall.domain.rollout import begin, machine
+from seawall.observe import kafka_nodes
 from tests.domain.kafka_nodes.test_kafka_mutants import all_templates_at_once
 from tests.managed_kafka import test_kafka_roll as stories
 from tests.support.mutants import Mutant, find_survivors
@@ -51,6 +52,10 @@ SLOT = of(stories.test_nothing_goes_while_a_datanode_is_restarted_and_its_entry_
 MUTANTS: tuple[Mutant, ...] = (
     (nobody_asks_again, of(stories.test_a_person_who_pauses_right_before_the_act_is_in_time)),
     (an_edit_mends_nothing, of(stories.test_a_broken_config_stops_at_one_node_and_an_edit_mends_it)),
+    (
+        rewritten(staleness, "why_stale", "if behind else None", "if False else None", kafka_nodes),
+        of(stories.test_what_a_broker_tells_that_is_cut_off_lets_no_node_go),
+    ),
     (all_templates_at_once, of(stories.test_a_node_that_dies_by_itself_comes_back_as_it_was_made)),
     (rewritten(begin, "begin_next", "if other is not None:", "if False:", machine), SLOT),
     (

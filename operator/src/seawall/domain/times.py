@@ -43,6 +43,9 @@ MANAGED_KAFKA_CAUGHT_UP_MS = 2_000
 """A voter that lacks records for longer has not caught up. One that is well fetches twice a second."""
 MANAGED_KAFKA_GRACE_SECONDS = 300
 """What a broker has for handing over what it leads, before it is killed."""
+MANAGED_KAFKA_STALE_MS = 9_000
+"""What a broker tells is not believed when no controller has heard of it for so long: no longer than a dead one keeps
+its registration (broker.session.timeout.ms), and less than the least dwell."""
 MANAGED_KAFKA_CLEARED_MS = 15_000
 """For so long every look must find that nothing is lost with a volume: a broker that died is fenced within nine."""
 MANAGED_KAFKA_LOST_FOR = timedelta(seconds=15)

@@ -10,7 +10,7 @@ from __future__ import annotations
 from seawall.domain.managed_kafka.found import KafkaAnswer
 from seawall.domain.partitions import BrokerState
 from seawall.domain.text import few
-from seawall.domain.times import BROKERS_BEHIND_MS
+from seawall.domain.times import MANAGED_KAFKA_STALE_MS
 
 
 def why_stale(answer: KafkaAnswer) -> str | None:
@@ -20,7 +20,7 @@ def why_stale(answer: KafkaAnswer) -> str | None:
     follows = {
         each.id
         for each in (*answer.quorum.voters, *answer.quorum.observers)
-        if each.id == answer.quorum.leader or (each.behind_ms is not None and each.behind_ms <= BROKERS_BEHIND_MS)
+        if each.id == answer.quorum.leader or (each.behind_ms is not None and each.behind_ms <= MANAGED_KAFKA_STALE_MS)
     }
     online = (broker.id for broker in answer.brokers.values() if broker.state is BrokerState.ONLINE)
     behind = [f"broker {number}" for number in sorted(set(online) - follows)]
