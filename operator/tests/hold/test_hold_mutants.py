@@ -1,13 +1,21 @@
-"""What a hold says of a database that deletes by itself: guards are taken away one by one. Prints the kills."""
+"""The guards of what a hold says and does are taken away one by one. Prints the kills."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
+
 import pytest
 
+from seawall.controllers import topic_deletion
 from seawall.domain.hold import decide, view
+from seawall.domain.ledger import declared, holds
 from seawall.domain.ledger.held import HoldView
+from seawall.observe import claims, reading
+from tests.hold import test_hold_reused_name as reused
 from tests.hold import test_wal_hold as stories
 from tests.support.mutants import Mutant, find_survivors
+from tests.support.source_mutants import rewritten
 
 Patch = pytest.MonkeyPatch
 
@@ -34,7 +42,19 @@ def silence_believed(patch: Patch) -> None:
 
 def unknown_is_no(patch: Patch) -> None:
     """The granter takes a metasrv that does not say for one that deletes nothing."""
-    patch.setattr(view, "HoldView", lambda topics, deletes=False, cure="": HoldView(topics, bool(deletes), cure))
+    patch.setattr(view, "HoldView", lambda topics, deletes=False, *rest: HoldView(topics, bool(deletes), *rest))
+
+
+def step_rewritten(name: str, guard: str, instead: str) -> Callable[[Patch], None]:
+    """A step of the next change, without its guard."""
+    rewrite = rewritten(holds, name, guard, instead)
+
+    def mutate(patch: Patch) -> None:
+        rewrite(patch)
+        patch.setattr(holds, "STEPS", tuple(getattr(holds, step.__name__) for step in holds.STEPS))
+
+    mutate.__name__ = rewrite.__name__
+    return mutate
 
 
 MUTANTS: tuple[Mutant, ...] = (
@@ -43,6 +63,46 @@ MUTANTS: tuple[Mutant, ...] = (
     (granted_all_the_same, stories.test_a_hold_at_risk_for_another_reason_says_that_it_is_not_granted_any_more),
     (silence_believed, stories.test_a_granted_hold_says_at_once_that_it_is_worth_nothing_and_does_not_believe_silence),
     (unknown_is_no, stories.test_a_granted_hold_says_at_once_that_it_is_worth_nothing_and_does_not_believe_silence),
+    (
+        rewritten(claims, "read_holds", " and not _may_hold_of(each, cluster, other)", "", reading, topic_deletion),
+        partial(reused.test_a_purge_keeps_what_was_held_before_the_name_was_used_again, reused.named),
+    ),
+    (
+        rewritten(claims, "read_holds", " and not _may_hold_of(each, cluster, other)", "", reading, topic_deletion),
+        partial(reused.test_topics_stay_that_were_held_before_the_name_was_used_again, reused.named),
+    ),
+    *(
+        (rewritten(claims, "_may_hold_of", guard, instead), partial(story, held))
+        for story in (
+            reused.test_a_purge_keeps_what_was_held_before_the_name_was_used_again,
+            reused.test_topics_stay_that_were_held_before_the_name_was_used_again,
+        )
+        for guard, instead, held in (
+            ("named = hold.status.granted.keys() | ", "named = ", reused.named_and_edited),
+            (" | (claimed or frozenset())", "", reused.requested),
+            ("return hold.status.granted_prefix == cluster.prefix", "return False", reused.on_everything_and_edited),
+            ("or ALL_TOPICS in named ", "", reused.on_everything_long_ago),
+            ("claimed is None or ", "", reused.unreadable),
+        )
+    ),
+    (
+        rewritten(claims, "_may_hold_of", " and hold.metadata.creation_timestamp < other", " or other"),
+        partial(reused.test_what_is_held_of_another_pool_keeps_nothing_of_this_one, reused.after_it),
+    ),
+    (
+        rewritten(decide, "_manage", "if hold.granted_prefix not in", "if None not in"),
+        partial(
+            reused.test_a_hold_is_not_judged_by_the_topics_of_a_later_cluster_of_that_name, reused.EVERYTHING, "former"
+        ),
+    ),
+    (
+        rewritten(declared, "hold_of", " or _prefix_of(obj.status.granted)", "", decide, claims),
+        partial(reused.test_a_hold_is_not_judged_by_the_topics_of_a_later_cluster_of_that_name, {"former_0": 3}, None),
+    ),
+    (
+        step_rewritten("_granted", "granted_prefix=view.prefix", "granted_prefix=None"),
+        reused.test_a_grant_says_on_which_topics_it_is_also_one_that_did_not,
+    ),
 )
 
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 
 from seawall.api.meta import DEAD_ANNOTATION, READOPT_ANNOTATION, UNUSED_ANNOTATION, InvalidSpec
 from seawall.api.v1alpha1.cluster import WALCluster
-from seawall.api.v1alpha1.hold import WALHold
+from seawall.api.v1alpha1.hold import ALL_TOPICS, WALHold
 from seawall.api.v1alpha1.policy import WALPurgePolicy
 from seawall.api.v1alpha1.purge import WALPurge
 from seawall.api.v1alpha1.restore import WALRestore
@@ -159,7 +159,8 @@ def read_holds(kube: Kube, cluster: WALCluster) -> list[Hold] | str:
         return "not all WALHolds of the namespace could be read"
     holds: list[Hold] = []
     for each in unfinished:
-        if cluster_name(each) in others:
+        other = others.get(cluster_name(each) or "")
+        if other is not None and not _may_hold_of(each, cluster, other):
             continue
         hold = hold_of(each)
         if isinstance(hold, InvalidSpec):
@@ -168,16 +169,31 @@ def read_holds(kube: Kube, cluster: WALCluster) -> list[Hold] | str:
     return holds
 
 
-def _with_other_pools(kube: Kube, cluster: WALCluster, holds: Iterable[WALHold]) -> frozenset[str]:
-    """The names of those WALClusters whose topics certainly are others; only looked up if a hold names another."""
+def _with_other_pools(kube: Kube, cluster: WALCluster, holds: Iterable[WALHold]) -> Mapping[str, WALCluster]:
+    """By name those WALClusters whose topics certainly are others; only looked up if a hold names another."""
     if cluster.prefix is None or {cluster_name(hold) for hold in holds} <= {None, cluster.metadata.name}:
-        return frozenset()
+        return {}
     found = kube.list(WALCluster, cluster.metadata.namespace).items
-    return frozenset(
-        each.metadata.name
+    return {
+        each.metadata.name: each
         for each in found
         if each.metadata.name != cluster.metadata.name and each.prefix not in {None, cluster.prefix}
-    )
+    }
+
+
+def _may_hold_of(hold: WALHold, cluster: WALCluster, other: WALCluster) -> bool:
+    """Whether it may keep topics of this WALCluster, although `other`, which it names, has others.
+
+    A name is used again: one that was deleted may have had these topics when the hold was placed, or granted.
+    """
+    claimed = None if isinstance(hold.spec, InvalidSpec) else hold.spec.topics.keys()
+    named = hold.status.granted.keys() | (claimed or frozenset())
+    if any(name.rpartition("_")[0] == cluster.prefix for name in named):
+        return True
+    if hold.status.granted_prefix is not None:
+        return hold.status.granted_prefix == cluster.prefix
+    is_on_any = claimed is None or ALL_TOPICS in named or bool(hold.KEPT & hold.unreadable.keys())
+    return is_on_any and hold.metadata.creation_timestamp < other.metadata.creation_timestamp
 
 
 def _is_of(policy: WALPurgePolicy, cluster: WALCluster) -> bool:

@@ -125,6 +125,8 @@ class WALHoldStatus(ObjectStatus):
     """Topic → what was granted. It stands until an edited spec is granted in its place."""
     granted_logs: GrantedLogs | None = None
     """The logs of what was granted: when they are others, the hold is Lost."""
+    granted_prefix: Annotated[str, Field(max_length=200)] | None = None
+    """The prefix of the topics on which it was granted: a later WALCluster of the same name may have others."""
     renewal: Renewal | None = None
     """The last renewal that the operator saw."""
     at_risk_time: datetime | None = None

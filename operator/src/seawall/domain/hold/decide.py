@@ -49,6 +49,7 @@ def measured(obj: WALHold, hold: Hold, view: HoldView) -> WALHoldStatus:
         state=hold.state,
         granted={} if hold.granted is None else _topics_of(hold.granted),
         granted_logs=None if logs is None else wal_hold.GrantedLogs(topics=logs.count, digest=logs.digest),
+        granted_prefix=hold.granted_prefix,
         renewal=None if renewal is None else wal_hold.Renewal(renew_time=renewal.stated, seen_time=renewal.observed_at),
         at_risk_time=hold.at_risk_since,
         topics=len(view.topics) if hold.claim.everything else len(hold.claim.offsets),
@@ -184,6 +185,8 @@ def _verdict_without_observation(observation: Unavailable | None, observed: Obse
 
 def _manage(obj: WALHold, hold: Hold, observation: Observation, observed: Observed) -> HoldDecision:
     """A change of its state first; numbers, which are others at each look, with it, or when nothing is to be done."""
+    if hold.granted_prefix not in {None, observation.pool.prefix}:
+        return _as_it_is(obj, hold, _verdict_elsewhere(hold, observation.pool.prefix), observed)
     view = hold_view(observation, observed.ages, may_write=observed.may_write)
     change = next_change(hold, view, observed.time)
     after = hold if change is None else change.hold
@@ -198,6 +201,15 @@ def _manage(obj: WALHold, hold: Hold, observation: Observation, observed: Observ
         (WriteRecords(observation.pool, shards, tuple(sorted(records)), observation.cluster),) if may_write else ()
     )
     return Decision(obj.status, _verdict(obj, hold, view, observed), actions, publish)
+
+
+def _verdict_elsewhere(hold: Hold, prefix: str) -> Verdict:
+    """Of a hold whose WALCluster's name is another one's now: of its topics nothing was observed."""
+    message = (
+        f"it was granted on topics of {hold.granted_prefix}, and the WALCluster of this name has those of {prefix}: it "
+        "counts for who has its topics now; delete it once nobody needs them, and place another"
+    )
+    return Verdict(Outlook.STALLED, Reason.OTHER_TOPICS, message, HOLD_OBSERVE_SECONDS)
 
 
 def _records_to_write(hold: Hold, observation: Observation) -> dict[str, FenceRecord]:

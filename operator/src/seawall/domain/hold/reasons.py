@@ -16,6 +16,9 @@ class Reason(StrEnum):
     Seawall, or delete the hold."""
     CLUSTER_MISSING = "ClusterMissing"
     """Stalled. There is no such WALCluster in the namespace, or it is being deleted: create it, or delete the hold."""
+    OTHER_TOPICS = "OtherTopics"
+    """Stalled. The WALCluster has other topics than those on which it was granted: another one had its name then. It
+    stays as it is, and counts for the WALCluster that has those topics now: delete it once nobody needs them."""
     NOT_GRANTED_YET = "NotGrantedYet"
     """Reconciling. What is claimed cannot be promised now; the message says why. Until then it counts, and nobody may
     rely on it."""

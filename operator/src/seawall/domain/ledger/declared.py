@@ -85,6 +85,7 @@ def hold_of(obj: WALHold) -> Hold | InvalidSpec:
         state=obj.status.state or HoldState.REQUESTED,
         granted=claim_of(obj.status.granted) if obj.status.granted else None,
         granted_logs=None if logs is None else LogIds(logs.topics, logs.digest),
+        granted_prefix=obj.status.granted_prefix or _prefix_of(obj.status.granted),
         renewal=None if recorded is None else Renewal(recorded.renew_time, recorded.seen_time),
         at_risk_since=obj.status.at_risk_time,
         subscription=_subscription(obj),
@@ -95,6 +96,11 @@ def hold_of(obj: WALHold) -> Hold | InvalidSpec:
 def _subscription(obj: WALHold) -> str | None:
     owner = obj.metadata.controller
     return owner.name if owner is not None and owner.kind == WAL_SUBSCRIPTION.kind else None
+
+
+def _prefix_of(granted: Mapping[str, HeldFrom]) -> str | None:
+    """What the granted topics are called, where a version has granted them that did not write it down."""
+    return next((name.rpartition("_")[0] for name in sorted(granted) if name != ALL_TOPICS), None)
 
 
 def _unreadable(obj: WALHold) -> str | None:

@@ -66,6 +66,8 @@ class Hold:
     granted: Claim | None = None
     granted_logs: LogIds | None = None
     """The logs of what was granted, as they were then."""
+    granted_prefix: str | None = None
+    """The prefix of the pool on which it was granted; None: by a version that did not write it down."""
     renewal: Renewal | None = None
     at_risk_since: datetime | None = None
     subscription: str | None = None
@@ -129,6 +131,8 @@ class HoldView:
     """Whether the database deletes by itself, through any hold; None: nobody knows."""
     cure: str = ""
     """What ends that."""
+    prefix: str | None = None
+    """What the topics of the pool are called."""
 
     @property
     def second_pruner(self) -> str | None:

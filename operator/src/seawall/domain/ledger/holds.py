@@ -204,7 +204,8 @@ def _granted(hold: Hold, view: HoldView, _: TrustedTime) -> HoldChange | None:
     below = _below(hold.claim, view)
     if below is None:
         state = HoldState.ACTIVE if hold.state is HoldState.REQUESTED else hold.state
-        granted = replace(hold, state=state, granted=hold.claim, granted_logs=view.logs_of(hold.claim))
+        logs = view.logs_of(hold.claim)
+        granted = replace(hold, state=state, granted=hold.claim, granted_logs=logs, granted_prefix=view.prefix)
         return HoldChange(granted, GRANTED)
     return _change(hold, HoldState.LOST, below) if hold.granted is None else None
 
@@ -273,5 +274,12 @@ def _counted(hold: Hold, view: HoldView, _: TrustedTime) -> HoldChange | None:
     return HoldChange(replace(hold, granted_logs=recorded), f"it holds {recorded.count} topics")
 
 
-STEPS = (_released, _renewed, _overtaken, _ended, _granted, _stands, _counted)
+def _placed(hold: Hold, view: HoldView, _: TrustedTime) -> HoldChange | None:
+    """On which pool: of a grant on everything by a version that did not write it down."""
+    if hold.granted is None or hold.granted_prefix is not None or view.prefix is None:
+        return None
+    return HoldChange(replace(hold, granted_prefix=view.prefix), f"it holds topics of {view.prefix}")
+
+
+STEPS = (_released, _renewed, _overtaken, _ended, _granted, _stands, _counted, _placed)
 """The changes, in the order in which they are looked for."""

@@ -1,0 +1,163 @@
+"""Holds that name a WALCluster which is gone, and whose name another one has now, with topics of its own."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import timedelta
+from typing import Any
+
+import pytest
+
+from seawall.api.meta import ConditionType, Key
+from seawall.api.v1alpha1.hold import GrantedLogs, HoldState, WALHoldStatus
+from tests.cluster.test_topic_deletion import LONG, controller, going, live, reported
+from tests.hold.test_wal_hold import HOLD, granter, is_true, message, place, read, settle
+from tests.worlds.purge_world import CLUSTER, NAMESPACE, TOPICS, World
+
+FORMER = Key(NAMESPACE, "former")
+EVERYTHING: dict[str, Any] = {"*": "earliest"}
+
+
+def form_anew(world: World, *, later: float = 10) -> None:
+    """The name of the one that had these topics is used again; by default some seconds after all that is there."""
+    world.time.time += timedelta(seconds=later)
+    world.kube.apply(FORMER, {**CLUSTER, "topics": {"prefix": "other", "count": 3}})
+
+
+def place_former(world: World, topics: dict[str, Any], status: WALHoldStatus | None = None, **spec: Any) -> None:
+    """A hold that was placed, and maybe granted, when the former WALCluster had the topics."""
+    place(world, clusterRef={"name": FORMER.name}, topics=topics, **spec)
+    if status is not None:
+        world.kube.replace_status(read(world), status)
+
+
+def granted(topics: dict[str, Any], prefix: str | None) -> WALHoldStatus:
+    return WALHoldStatus(state=HoldState.ACTIVE, granted=topics, granted_prefix=prefix)
+
+
+def named(world: World) -> None:
+    """By a version that did not write down on which topics."""
+    place_former(world, {"wal_0": 3}, granted({"wal_0": 3}, None))
+
+
+def named_and_edited(world: World) -> None:
+    """It names a topic of the new one, and what was granted still stands."""
+    place_former(world, {"other_0": 3}, granted({"wal_0": 3}, None))
+
+
+def requested(world: World) -> None:
+    """Nobody has granted it yet."""
+    place_former(world, {"wal_0": 3})
+
+
+def on_everything(world: World) -> None:
+    place_former(world, {"*": "earliest"}, granted(EVERYTHING, "wal"))
+
+
+def on_everything_and_edited(world: World) -> None:
+    place_former(world, {"other_0": 3}, granted(EVERYTHING, "wal"))
+
+
+def on_everything_long_ago(world: World) -> None:
+    """By a version that did not write down on which topics."""
+    place_former(world, EVERYTHING, granted(EVERYTHING, None))
+
+
+def unreadable(world: World) -> None:
+    """Nobody knows what it claims; it is older than the new WALCluster."""
+    place_former(world, EVERYTHING, newField=1)
+
+
+FORMERLY = (
+    named,
+    named_and_edited,
+    requested,
+    on_everything,
+    on_everything_and_edited,
+    on_everything_long_ago,
+    unreadable,
+)
+
+
+@pytest.mark.parametrize("held", FORMERLY)
+def test_a_purge_keeps_what_was_held_before_the_name_was_used_again(held: Callable[[World], None]) -> None:
+    world = World()
+    for region in world.data_plane.regions:
+        world.flush(region)
+    held(world)
+    form_anew(world)
+    world.start_run()
+    world.settle()
+    assert world.log_starts()["wal_0"] <= 3
+
+
+@pytest.mark.parametrize("held", FORMERLY)
+def test_topics_stay_that_were_held_before_the_name_was_used_again(held: Callable[[World], None]) -> None:
+    world = going()
+    held(world)
+    form_anew(world)
+    live(world, controller(world), ticks=LONG)
+    assert set(TOPICS) <= world.kafka.topics.keys()
+    assert reported(world).startswith(("TopicsHeld", "TopicUseUnknown"))
+    assert "WALHold" in reported(world)
+
+
+def after_it(world: World) -> None:
+    """It was placed when the new one was there."""
+    form_anew(world)
+    world.time.time += timedelta(seconds=10)
+    place_former(world, EVERYTHING)
+
+
+def granted_by_it(world: World) -> None:
+    """It was placed before, and is granted by the new one: so is one that was made again with its topics."""
+    place_former(world, EVERYTHING, granted(EVERYTHING, "other"))
+    form_anew(world)
+
+
+def of_its_topics(world: World) -> None:
+    place_former(world, {"other_0": 3})
+    form_anew(world)
+
+
+@pytest.mark.parametrize("held", [after_it, granted_by_it, of_its_topics])
+def test_what_is_held_of_another_pool_keeps_nothing_of_this_one(held: Callable[[World], None]) -> None:
+    world = World()
+    for region in world.data_plane.regions:
+        world.flush(region)
+    held(world)
+    world.start_run()
+    world.settle()
+    assert world.log_starts()["wal_0"] > 3
+
+
+@pytest.mark.parametrize(
+    ("topics", "prefix"), [({"former_0": 3}, None), (EVERYTHING, "former"), ({"former_0": 3}, "former")]
+)
+def test_a_hold_is_not_judged_by_the_topics_of_a_later_cluster_of_that_name(
+    topics: dict[str, Any], prefix: str | None
+) -> None:
+    world = World()
+    place(world, topics=topics, ttl="10m")
+    status = granted(topics, prefix).model_copy(update={"granted_logs": GrantedLogs(topics=3, digest="0" * 16)})
+    world.kube.replace_status(read(world), status)
+    for minutes in (0, 9, 11, 60):
+        world.time.time += timedelta(minutes=minutes)
+        hold = settle(world)
+        assert hold.status.state is HoldState.ACTIVE
+        assert hold.status.granted == topics
+        assert is_true(hold, ConditionType.STALLED)
+        assert "granted on topics of former, and the WALCluster of this name has those of wal" in message(hold)
+
+
+def test_a_grant_says_on_which_topics_it_is_also_one_that_did_not() -> None:
+    world = World()
+    place(world, topics=EVERYTHING)
+    process = granter(world)
+    while not read(world).status.granted:
+        process.tick(HOLD)
+    assert read(world).status.granted_prefix == "wal", "by the same write"
+    hold = settle(world, process)
+    world.kube.replace_status(hold, hold.status.model_copy(update={"granted_prefix": None}))
+    assert settle(world, process).status.granted_prefix == "wal"
+    assert read(world).status.state in {HoldState.ACTIVE, HoldState.EXTENDED}
