@@ -11,8 +11,11 @@ import pytest
 from seawall.api.v1alpha1.backup_policy import WALBackupPolicy
 from seawall.controllers.backup import WALBackupController
 from seawall.domain.backup import chains, contract, kind, retention, runs
+from seawall.domain.spark_job import attempt
 from tests.backup import test_retention as stories
+from tests.backup import test_retention_adversary as moves
 from tests.support.mutants import Mutant, find_survivors
+from tests.support.source_mutants import rewritten
 
 Patch = pytest.MonkeyPatch
 
@@ -123,6 +126,13 @@ def looked_once(patch: Patch) -> None:
     patch.setattr(WALBackupController, "details", details)
 
 
+def after(move: moves.Move, *, is_made: bool = True) -> partial[None]:
+    """The story of a list that is frozen when somebody moves."""
+    return partial(moves.goes_on_without_the_list, move, is_made=is_made)
+
+
+WITHDRAWN = "if withdrawn is not None:"
+
 MUTANTS: tuple[Mutant, ...] = (
     (in_one_jump, partial(stories.test_nothing_goes_when_the_clock_jumps_ten_years, is_of_all=True)),
     (behind_its_time, stories.test_a_clock_that_is_behind_makes_no_full_backup_old),
@@ -135,6 +145,35 @@ MUTANTS: tuple[Mutant, ...] = (
     (each_attempt, stories.test_a_retry_only_backs_up),
     (deleted_unheard, stories.test_chains_go_whole_with_their_objects_and_the_status_says_what_is_left),
     (looked_once, stories.test_a_restore_that_appears_when_the_list_is_in_the_status_takes_its_chain_off_it),
+    (rewritten(attempt, "_submit", WITHDRAWN, "if False:"), after(moves.stops_deletes, is_made=False)),
+    (rewritten(attempt, "_submit", WITHDRAWN, "if False:"), after(moves.keeps_it, is_made=False)),
+    (rewritten(attempt, "_follow", WITHDRAWN, "if False:"), after(moves.stops_deletes)),
+    (rewritten(attempt, "_follow", WITHDRAWN, "if False:"), after(moves.declares_more)),
+    (
+        rewritten(kind.Backup, "why_withdrawn", "case.cluster.metadata.stops_deletes", "False"),
+        after(moves.stops_deletes),
+    ),
+    (
+        rewritten(
+            kind.Backup,
+            "why_withdrawn",
+            "if not isinstance(found, Surroundings):",
+            "if found is None:\n        return None\n    if False:",
+        ),
+        after(moves.declares_none),
+    ),
+    (rewritten(kind.Backup, "why_withdrawn", "find_needed(found, case.status)", "None"), after(moves.keeps_it)),
+    (rewritten(kind.Backup, "why_withdrawn", "find_needed(found, case.status)", "None"), after(moves.needs_it)),
+    (
+        rewritten(
+            kind.Backup, "goes_by_details", "status.stage is JobStage.RUNNING and bool(status.expiring)", "False"
+        ),
+        moves.test_a_list_that_still_may_go_interrupts_nobody,
+    ),
+    (
+        rewritten(retention, "find_needed", ", None)\n    names", ")\n    names", moves),
+        moves.test_another_chain_that_may_go_by_now_keeps_none_of_the_list,
+    ),
 )
 
 

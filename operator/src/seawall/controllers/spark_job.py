@@ -106,6 +106,7 @@ class SparkJobController(Controller[ObjectT, Observed, StatusT, JobAction], Gene
             and needs_observation(obj.status, hold, request)
             and (hold is None or self.job.needs_observation(obj))
         )
+        goes_by_details = (observes and hold is not None) or self.job.goes_by_details(obj.status)
         return Observed(
             now=self.clock.now(),
             cluster=cluster,
@@ -118,7 +119,7 @@ class SparkJobController(Controller[ObjectT, Observed, StatusT, JobAction], Gene
             # What it continues decides what is held and read, and so nothing once the ledger does not either.
             parent=self.parent(obj) if observes else None,
             sibling=self.sibling(obj) if observes else None,
-            details=self.details(obj) if observes and hold is not None else None,
+            details=self.details(obj) if goes_by_details else None,
             hold_stays=self.hold_stays(obj),
         )
 

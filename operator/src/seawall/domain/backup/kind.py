@@ -20,7 +20,7 @@ from seawall.api.v1alpha1.backup import (
 from seawall.api.v1alpha1.backup_template import BackupSpec
 from seawall.api.v1alpha1.cluster import WALClusterSpec
 from seawall.api.v1alpha1.kafka_access import ExternalKafka
-from seawall.api.v1alpha1.spark_job import Outcome
+from seawall.api.v1alpha1.spark_job import JobStage, Outcome
 from seawall.api.v1alpha1.spark_spec import SparkSpec
 from seawall.domain.backup.bracket import (
     BackupCase,
@@ -34,7 +34,7 @@ from seawall.domain.backup.contract import BackupPlan, Summary, backup_name, wri
 from seawall.domain.backup.parent import as_parent
 from seawall.domain.backup.program import build_program, secrets_of
 from seawall.domain.backup.reasons import Reason
-from seawall.domain.backup.retention import Expiry, Surroundings, plan_expiry
+from seawall.domain.backup.retention import Expiry, Surroundings, find_needed, plan_expiry
 from seawall.domain.backup.selection import BackupSelection, select
 from seawall.domain.conditions import ConditionBuilder, Verdict, as_status
 from seawall.domain.spark_job.application import Body, Ended, build_application, kafka_secrets
@@ -136,6 +136,22 @@ class Backup(JobKind[WALBackupSpec, WALBackupStatus]):
         return build_application(case.key, program, spark, *kafka_secrets(kafka)), secrets_of(
             declared.storage, declared
         )
+
+    def goes_by_details(self, status: WALBackupStatus) -> bool:
+        """As long as its driver deletes something, or will."""
+        return status.stage is JobStage.RUNNING and bool(status.expiring)
+
+    def why_withdrawn(self, case: BackupCase) -> str | None:
+        """Because something of its list must not be deleted any more."""
+        listed, found = case.status.expiring, case.observed.details
+        if not listed:
+            return None
+        if case.cluster.metadata.stops_deletes:
+            return f"it was to delete chain {listed[0]}, and seawall.dev/stop-deletes is set"
+        if not isinstance(found, Surroundings):
+            return f"it was to delete chain {listed[0]}, and its policy declares no retention any more"
+        needed = find_needed(found, case.status)
+        return None if needed is None else f"it was to delete chain {needed}, which is needed now"
 
     def judge(self, case: BackupCase, driver: Ended) -> BackupDecision:
         """Its manifest counts from here on."""

@@ -6,6 +6,9 @@ completed, so nothing goes by itself when backups stop. The newest full ones tha
 
 The list is frozen in the request of the next backup: in its status first, and only then it is asked whether a restore
 needs one of them. A WALRestore that is created later finds the list in the status.
+
+It is asked again whether all of the list may go, right before the application is made and as long as its driver has not
+ended: `find_needed`. If not, the attempt is over, and the next one deletes nothing.
 """
 
 from __future__ import annotations
@@ -15,7 +18,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from seawall.api.meta import InvalidSpec
-from seawall.api.v1alpha1.backup import MAX_EXPIRING, WALBackup
+from seawall.api.v1alpha1.backup import MAX_EXPIRING, WALBackup, WALBackupStatus
 from seawall.api.v1alpha1.backup_policy import BackupChain, Retention, WALBackupPolicy
 from seawall.api.v1alpha1.backup_template import BackupLevel
 from seawall.api.v1alpha1.restore import WALRestore
@@ -44,18 +47,34 @@ def retention_of(policy: WALBackupPolicy) -> Retention | None:
     return None if isinstance(policy.spec, InvalidSpec) else policy.spec.retention
 
 
-def plan_expiry(found: Surroundings, location: str, cluster_id: str, chain: str) -> Expiry | None:
-    """What a backup of `chain`, which is kept here, shall delete; None: nothing."""
+def plan_expiry(
+    found: Surroundings, location: str, cluster_id: str, chain: str, most: int | None = MAX_EXPIRING
+) -> Expiry | None:
+    """What a backup of `chain`, which is kept here, shall delete, at most so many; None: nothing."""
     retention, status = retention_of(found.policy), found.policy.status
     if retention is None or status.retention_time is None:
         return None
     here = [each for each in status.chains if (each.location, each.cluster_id) == (location, cluster_id)]
     needed = {chain, *_needed(found, [each.name for each in here])}
-    return choose(here, retention, status.retention_time, needed)
+    return choose(here, retention, status.retention_time, needed, most)
+
+
+def find_needed(found: Surroundings, backup: WALBackupStatus) -> str | None:
+    """The first chain of the list of a backup that may not go any more; None: all of them may.
+
+    It is asked of all chains: another one that may go by now, and is older, needs none of the list to stay.
+    """
+    may_go = plan_expiry(found, backup.location or "", backup.cluster_id or "", backup.chain or "", None)
+    names = frozenset[str]() if may_go is None else {each.name for each in may_go.chains}
+    return next((name for name in backup.expiring if name not in names), None)
 
 
 def choose(
-    chains: Sequence[BackupChain], retention: Retention, counts_from: datetime, needed: Collection[str]
+    chains: Sequence[BackupChain],
+    retention: Retention,
+    counts_from: datetime,
+    needed: Collection[str],
+    most: int | None = MAX_EXPIRING,
 ) -> Expiry | None:
     """Of chains of one store and one Kafka, the oldest first, those that go; None: all stay."""
     known = [each for each in chains if not each.gone]
@@ -69,7 +88,7 @@ def choose(
     left = {each.name for each in stays} | set(needed)
     older = known[: known.index(base)]
     goes = [each for each in older if each.name not in left and each.kept_by is None]
-    return Expiry(tuple(goes[:MAX_EXPIRING]), tuple(stays)) if goes else None
+    return Expiry(tuple(goes[:most]), tuple(stays)) if goes else None
 
 
 def _needed(found: Surroundings, names: Sequence[str]) -> set[str]:

@@ -47,12 +47,18 @@ def _follow(case: Case[SpecT, StatusT], application: SparkApplication) -> JobDec
         case NoVerdict(message, state):
             return case.attempt_ends(Outcome.INTERRUPTED, message, application_state=state)
         case verdict:
+            withdrawn = case.kind.why_withdrawn(case)
+            if withdrawn is not None:
+                return case.attempt_ends(Outcome.INTERRUPTED, withdrawn, application_state=application.state or None)
             status = case.status.model_copy(update={"application_state": application.state or None})
             return Decision(status, verdict)
 
 
 def _submit(case: Case[SpecT, StatusT]) -> JobDecision[StatusT]:
     """Only while what is to be read is held; once it runs, a log that is cut is the job's to notice."""
+    withdrawn = case.kind.why_withdrawn(case)
+    if withdrawn is not None:
+        return case.attempt_ends(Outcome.INTERRUPTED, withdrawn)
     hold = case.observed.hold
     if hold is None or hold.metadata.controller_uid != case.uid or not is_granted(hold):
         return case.attempt_ends(Outcome.INTERRUPTED, f"WALHold {case.key.name} was lost before the job began")

@@ -54,7 +54,7 @@ class Observed:
     hold_stays: str | None = None
     """Why its hold must stay when it has passed: who holds next does not yet. None: it may go."""
     details: object | None = None
-    """What its kind alone reads before a request is frozen."""
+    """What its kind alone reads before a request is frozen, and afterwards if its kind still goes by it."""
     obstacle: str | None = None
     """Why the parts of the attempt cannot be read: the API server refuses. Then nothing is known of them."""
 
@@ -148,6 +148,14 @@ class JobKind(ABC, Generic[SpecT, StatusT]):
         self, case: Case[SpecT, StatusT], spark: SparkSpec, kafka: ExternalKafka
     ) -> tuple[Body, tuple[str, ...]]:
         """The spec of the SparkApplication, and the Secrets that are the job's alone."""
+
+    def goes_by_details(self, status: StatusT) -> bool:  # noqa: ARG002 - the same
+        """Whether `details` still decide something when the request is frozen."""
+        return False
+
+    def why_withdrawn(self, case: Case[SpecT, StatusT]) -> str | None:  # noqa: ARG002 - the same
+        """Why nobody may begin with the frozen request, or go on with it, any more; None: it stands."""
+        return None
 
     @abstractmethod
     def judge(self, case: Case[SpecT, StatusT], driver: Ended) -> JobDecision[StatusT]:

@@ -7,7 +7,8 @@
     (none)     —                          —                                the WALCluster is there and not Stalled
     Holding    attempt; once granted,     WALHold; once the digest is in   the ConfigMap is there, and has that digest
                what is read, its digest   the status, the ConfigMap
-    Running    the application's name     SparkApplication                 the driver's verdict, or none came
+    Running    the application's name     SparkApplication                 the driver's verdict, or none came, or the
+                                                                           request is withdrawn (as Interrupted)
     Releasing  the verdict                hold deleted; application        the hold is gone; Interrupted and fewer than
                                           deleted if Interrupted           3 attempts: Holding again, after a while
     Completed, Failed                     itself deleted (ttl)             —
