@@ -319,21 +319,47 @@ def lets_a_deleted_cluster_go(refusal: Refusal) -> Stage:
     return stage
 
 
-def makes_nodes_of_kafka(refusal: Refusal) -> Stage:
-    world = managed_world.ManagedWorld()
-    kind = ConditionType.KAFKA_NODES_HEALTHY
+def of_a_managed_kafka(world: managed_world.ManagedWorld, process: Process, kind: ConditionType) -> Stage:
+    """A process that is refused, and publishes that itself in a condition."""
 
     def passes(seconds: float) -> None:
         world.go_on()
         world.time.time += timedelta(seconds=seconds)
 
     return Stage(
-        world.process(refusal),
+        process,
         managed_world.WAL,
         world.kube,
         lambda: told_by(world.kube, WALCluster, managed_world.WAL, kind),
         passes,
     )
+
+
+def beside_who_makes_nodes(world: managed_world.ManagedWorld, process: Process) -> Stage:
+    """One whose failure stands in its own part of the status, and in the condition of who makes nodes."""
+    world.kube.events.clear()
+    nodes = world.process()
+
+    def observes_nodes() -> None:
+        for _ in range(6):
+            if nodes.tick(managed_world.WAL).after != 0:
+                break
+
+    def reported() -> Condition | None:
+        observes_nodes()
+        return told_by(world.kube, WALCluster, managed_world.WAL, ConditionType.KAFKA_NODES_HEALTHY)
+
+    def passes(seconds: float) -> None:
+        world.go_on()
+        observes_nodes()
+        world.time.time += timedelta(seconds=seconds)
+
+    return Stage(process, managed_world.WAL, world.kube, reported, passes, own_pace=True)
+
+
+def makes_nodes_of_kafka(refusal: Refusal) -> Stage:
+    world = managed_world.ManagedWorld()
+    return of_a_managed_kafka(world, world.process(refusal), ConditionType.KAFKA_NODES_HEALTHY)
 
 
 def keeps_records_of_kafka(refusal: Refusal) -> Stage:
@@ -365,19 +391,7 @@ def says_who_is_in_sync(refusal: Refusal) -> Stage:
     """All are in sync, and it may not be said of their pods."""
     world = in_sync_world.InSyncWorld().bring_up()
     world.kube.events.clear()
-    kind = ConditionType.KAFKA_NODES_IN_SYNC
-
-    def passes(seconds: float) -> None:
-        world.go_on()
-        world.time.time += timedelta(seconds=seconds)
-
-    return Stage(
-        world.gate_keeper(refusal),
-        managed_world.WAL,
-        world.kube,
-        lambda: told_by(world.kube, WALCluster, managed_world.WAL, kind),
-        passes,
-    )
+    return of_a_managed_kafka(world, world.gate_keeper(refusal), ConditionType.KAFKA_NODES_IN_SYNC)
 
 
 def grows_volumes_of_kafka(refusal: Refusal) -> Stage:
@@ -385,43 +399,14 @@ def grows_volumes_of_kafka(refusal: Refusal) -> Stage:
     world = kafka_volumes_world.VolumesWorld().bring_up()
     world.grow("2Gi")
     world.kube.events.clear()
-    kind = ConditionType.KAFKA_VOLUMES_SIZED
-
-    def passes(seconds: float) -> None:
-        world.go_on()
-        world.time.time += timedelta(seconds=seconds)
-
-    return Stage(
-        world.grower(refusal),
-        managed_world.WAL,
-        world.kube,
-        lambda: told_by(world.kube, WALCluster, managed_world.WAL, kind),
-        passes,
-    )
+    return of_a_managed_kafka(world, world.grower(refusal), ConditionType.KAFKA_VOLUMES_SIZED)
 
 
 def stops_a_node_of_kafka(refusal: Refusal) -> Stage:
     """Its own status has the failure; the condition has it when who makes nodes has looked."""
     world = kafka_removal_world.RemovalWorld().bring_up()
     world.scale(3)
-    world.kube.events.clear()
-    nodes = world.process()
-
-    def looks_at_nodes() -> None:
-        for _ in range(6):
-            if nodes.tick(managed_world.WAL).after != 0:
-                break
-
-    def reported() -> Condition | None:
-        looks_at_nodes()
-        return told_by(world.kube, WALCluster, managed_world.WAL, ConditionType.KAFKA_NODES_HEALTHY)
-
-    def passes(seconds: float) -> None:
-        world.go_on()
-        looks_at_nodes()
-        world.time.time += timedelta(seconds=seconds)
-
-    return Stage(world.remover(refusal), managed_world.WAL, world.kube, reported, passes, own_pace=True)
+    return beside_who_makes_nodes(world, world.remover(refusal))
 
 
 def forgets_a_node_of_kafka(refusal: Refusal) -> Stage:
@@ -448,24 +433,7 @@ def lets_a_controller_vote(refusal: Refusal) -> Stage:
 
 
 def changes_votes(world: kafka_voters_world.VotersWorld, refusal: Refusal) -> Stage:
-    world.kube.events.clear()
-    nodes = world.process()
-
-    def looks_at_nodes() -> None:
-        for _ in range(6):
-            if nodes.tick(managed_world.WAL).after != 0:
-                break
-
-    def reported() -> Condition | None:
-        looks_at_nodes()
-        return told_by(world.kube, WALCluster, managed_world.WAL, ConditionType.KAFKA_NODES_HEALTHY)
-
-    def passes(seconds: float) -> None:
-        world.go_on()
-        looks_at_nodes()
-        world.time.time += timedelta(seconds=seconds)
-
-    return Stage(world.voter(refusal), managed_world.WAL, world.kube, reported, passes, own_pace=True)
+    return beside_who_makes_nodes(world, world.voter(refusal))
 
 
 def serves_users_of_kafka(refusal: Refusal) -> Stage:
@@ -473,19 +441,7 @@ def serves_users_of_kafka(refusal: Refusal) -> Stage:
     world = secured_world.SecuredWorld()
     world.live(until=world.is_served)
     world.change_password()
-    kind = ConditionType.KAFKA_USERS_READY
-
-    def passes(seconds: float) -> None:
-        world.go_on()
-        world.time.time += timedelta(seconds=seconds)
-
-    return Stage(
-        world.security(refusal),
-        managed_world.WAL,
-        world.kube,
-        lambda: told_by(world.kube, WALCluster, managed_world.WAL, kind),
-        passes,
-    )
+    return of_a_managed_kafka(world, world.security(refusal), ConditionType.KAFKA_USERS_READY)
 
 
 def sets_configs_of_kafka(refusal: Refusal) -> Stage:
@@ -493,18 +449,7 @@ def sets_configs_of_kafka(refusal: Refusal) -> Stage:
     world = kafka_config_world.KafkaConfigWorld()
     world.live(until=world.is_applied)
     world.set_config(message_max_bytes="3000000")
-
-    def passes(seconds: float) -> None:
-        world.go_on()
-        world.time.time += timedelta(seconds=seconds)
-
-    return Stage(
-        world.config(refusal),
-        managed_world.WAL,
-        world.kube,
-        lambda: told_by(world.kube, WALCluster, managed_world.WAL, ConditionType.KAFKA_CONFIG_APPLIED),
-        passes,
-    )
+    return of_a_managed_kafka(world, world.config(refusal), ConditionType.KAFKA_CONFIG_APPLIED)
 
 
 SCENES: tuple[tuple[str, Scene, Iterable[str]], ...] = (
