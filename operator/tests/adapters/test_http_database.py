@@ -4,30 +4,46 @@ from __future__ import annotations
 
 import json
 from base64 import b64encode
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from datetime import UTC, datetime
 from typing import Any
 
 import pytest
 
+from seawall.adapters.http_database import known_regions
 from seawall.adapters.http_database.client import Client
+from seawall.adapters.http_database.clients import HTTPDataPlanes
 from seawall.adapters.http_database.database import HTTPDataPlane, HTTPMetadataStore
+from seawall.adapters.http_database.known_regions import KnownRegions
+from seawall.api.meta import Key
 from seawall.domain.dataplane.connection import (
     HTTPConnection,
+    NoDataPlane,
     NotReached,
     PartRefused,
     PartUnavailable,
     User,
 )
+from seawall.domain.dataplane.metadata import MetadataSnapshot
+from seawall.domain.dataplane.view import DataPlaneView
+from seawall.observe.database import DatabaseAnswers
 from tests.contract.test_data_plane_contract import before_fake
-from tests.fakes.dataplane import FakeRegion
+from tests.fakes.dataplane import FakeMetadataStore, FakeRegion
 from tests.support.contract_facade import Ask, Served, served, serving
+from tests.support.mutants import find_survivors
+from tests.support.source_mutants import rewritten
 
+KEY = Key("prod", "wal")
 Change = Callable[[Any], object]
 
 
 def asked() -> Ask:
     """Of a database with a region."""
     facade, fake = before_fake()
+    store = facade.store
+    assert isinstance(store, FakeMetadataStore)
+    store.put_region("wal_0", 7, leader=0, checkpoint=None)
     fake.regions[7] = FakeRegion(datanode=0, flushed=3, last=5, memtable_bytes=64)
     return served(facade)
 
@@ -116,6 +132,89 @@ def test_metadata_that_make_no_sense_are_refused(case: str) -> None:
         HTTPMetadataStore(Client(HTTPConnection(url))).snapshot()
 
 
+class Catalogue:
+    """Reads the metadata of one WALCluster again and again, each time with another change."""
+
+    def __init__(self) -> None:
+        self._planes = HTTPDataPlanes()
+        self._change: Change = whole
+
+    @contextmanager
+    def served(self) -> Iterator[None]:
+        with serving(changed("/metadata", self._alter)) as self._url:
+            yield
+
+    def _alter(self, found: Any) -> None:
+        self._change(found)
+
+    def read(self, change: Change, user: User | None = None) -> MetadataSnapshot:
+        self._change = change
+        return self._planes.connect(KEY, HTTPConnection(self._url, user=user)).metadata_store.snapshot()
+
+
+def whole(found: Any) -> None:
+    assert len(found["regions"]) == 1
+
+
+def half(found: Any) -> None:
+    found.update(regions=[])
+
+
+def buried(found: Any) -> None:
+    found.update(regions=[], dropped=[{"id": 7, "topic": "wal_0"}])
+
+
+GONE: dict[str, Change] = {"a region": half, "it is on another topic": lambda found: region_of(found, topic="wal_1")}
+
+
+def region_of(found: Any, **change: str) -> None:
+    found["regions"][0].update(change)
+
+
+@pytest.mark.parametrize("before", [whole, buried])
+@pytest.mark.parametrize("case", GONE)
+def test_a_region_that_is_gone_without_a_change_is_not_gone(case: str, before: Change) -> None:
+    """A control plane that starts with half of its catalogue: its revision is the one of before."""
+    catalogue = Catalogue()
+    with catalogue.served():
+        catalogue.read(before)
+        for user in (None, None, User("seawall", "a new password")):
+            with pytest.raises(PartRefused, match="had region 7 of topic wal_0, and lack it now") as refused:
+                catalogue.read(GONE[case], user)
+            assert refused.value.why is NotReached.UNEXPECTED_ANSWER
+        assert len(catalogue.read(whole).wal_topics) == 1
+
+
+def test_a_region_that_is_dropped_or_of_another_database_is_gone() -> None:
+    catalogue = Catalogue()
+    with catalogue.served():
+        catalogue.read(whole)
+        assert catalogue.read(buried).tombstoned_topics == {7: {"wal_0"}}, "its records are kept"
+        assert not catalogue.read(lambda found: found.update(regions=[], database="copy")).wal_topics
+        catalogue.read(whole)
+        assert not catalogue.read(lambda found: found.update(regions=[], revision=found["revision"] + 1)).wal_topics
+
+
+def no_revision_is_remembered(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(KnownRegions, "require_kept", lambda *_: None)
+
+
+def test_each_guard_is_missed() -> None:
+    def goes(case: str, before: Change) -> Callable[[], None]:
+        return lambda: test_a_region_that_is_gone_without_a_change_is_not_gone(case, before)
+
+    def dropped_are_forgotten(patch: pytest.MonkeyPatch) -> None:
+        patch.setattr(known_regions, "_may_come_back", lambda _: ())
+
+    forgets = rewritten(HTTPDataPlanes, "_held", "if found is None else found.known", "")
+    mutants = (
+        (no_revision_is_remembered, goes("a region", whole)),
+        (dropped_are_forgotten, goes("a region", buried)),
+        (forgets, goes("a region", whole)),
+    )
+    assert find_survivors(mutants) == []
+
+
 def test_another_major_version_of_the_contract_is_refused() -> None:
     with serving(changed("", lambda found: found.update(contract="2.0"))) as url:
         plane = HTTPDataPlane(Client(HTTPConnection(url)))
@@ -145,6 +244,26 @@ ERRORS: tuple[tuple[Served, type[Exception], str], ...] = (
 def test_errors_are_told_in_their_own_words(answer: Served, error: type[Exception], said: str) -> None:
     with serving(lambda *_: answer) as url, pytest.raises(error, match=said):
         HTTPMetadataStore(Client(HTTPConnection(url))).snapshot()
+
+
+def test_each_answer_is_of_the_database_that_it_names() -> None:
+    """One URL before two: whose metadata were read decides, and the page says what is not its own."""
+    with serving(asked()) as url:
+        parts = HTTPDataPlanes().connect(KEY, HTTPConnection(url))
+        plane, store = parts.data_plane, parts.metadata_store
+        found = {report.database for report in plane.reports()} | {node.database for node in plane.nodes()}
+        found.add(plane.wal_settings().database)
+        found |= {store.head().store_id, store.snapshot().store_id, store.maintenance().store_id}
+        assert len(found) == 1
+        assert isinstance(DatabaseAnswers(parts).view(datetime.now(UTC)), DataPlaneView)
+    for path, said in {"": "description is", "/reports": "reports are", "/metadata": "reports are"}.items():
+        with serving(changed(path, lambda found: found.update(database="copy"))) as url:
+            parts = HTTPDataPlanes().connect(KEY, HTTPConnection(url))
+            page = DatabaseAnswers(parts).view(datetime.now(UTC))
+        assert isinstance(page, NoDataPlane)
+        assert page.why is NotReached.CONTRADICTION
+        assert page.message.startswith(f"the {said} of database http/")
+        assert "http/copy" in page.message
 
 
 def test_an_answer_that_is_too_long_is_refused() -> None:

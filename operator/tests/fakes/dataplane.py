@@ -81,6 +81,7 @@ class FakeDataPlane:
         unopened: regions that their datanode has not opened yet: it does not report them.
         silent_followers: nobody reports what followers have.
         answer_used: of the longest answer that is read, how much its reports take.
+        database: which database its answers name; None: none, as those of GreptimeDB.
     """
 
     datanodes: int = 3
@@ -105,6 +106,7 @@ class FakeDataPlane:
     )
     versions: dict[int, str] = field(default_factory=dict)
     domain: str = ""
+    database: str | None = None
     _last: dict[int, DatanodeReport] = field(default_factory=dict)
 
     def reports(self) -> Sequence[DatanodeReport]:
@@ -117,7 +119,7 @@ class FakeDataPlane:
                 regions = RegionReports.of([*self._reported(node, now), *self._beside(node, now)])
                 newest = dict(self.newest_ids)
                 self._last[node] = DatanodeReport(
-                    node, self.address(node), epoch, now, regions, newest, self.answer_used
+                    node, self.address(node), epoch, now, regions, newest, self.answer_used, self.database
                 )
         return tuple(self._last[node] for node in sorted(self._last))
 
@@ -125,17 +127,17 @@ class FakeDataPlane:
         """The datanodes and one metasrv, all of one version."""
         self._answer(NotReached.FRONTEND_UNREACHABLE)
         datanodes = [
-            Node(NodeRole.DATANODE, node, self.address(node), self.versions.get(node, self.version))
+            Node(NodeRole.DATANODE, node, self.address(node), self.versions.get(node, self.version), self.database)
             for node in range(self.datanodes)
         ]
-        return (*datanodes, Node(NodeRole.METASRV, 0, "metasrv:3002", self.version))
+        return (*datanodes, Node(NodeRole.METASRV, 0, "metasrv:3002", self.version, self.database))
 
     def wal_settings(self) -> WALSettings:
         """What its metasrv runs with."""
         self._answer(NotReached.METASRV_UNREACHABLE)
         if self.wal is None:
             raise PartRefused(NotReached.UNEXPECTED_ANSWER, "the metasrv answers 404")
-        return self.wal
+        return replace(self.wal, database=self.database)
 
     def datanode_settings(self, reports: Sequence[DatanodeReport]) -> Mapping[int, DatanodeSettings]:
         """What those datanodes run with that a test names; all others do not say."""

@@ -198,7 +198,8 @@ def begin_at(bed: Bed, name: str, start: int) -> None:
     """Lets an empty log begin there."""
     with open_appender(bed, name) as log:
         pad(log, start, PADDING_TIME, MOST_BYTES)
-    TargetKafka({"bootstrap.servers": bed.topics.servers}).delete_records(name, start)
+    target = TargetKafka({"bootstrap.servers": bed.topics.servers})
+    target.delete_records(name, target.find_topics([name])[name].topic_id, start)
 
 
 @contextmanager

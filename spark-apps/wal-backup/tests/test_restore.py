@@ -101,7 +101,7 @@ def test_a_broker_that_is_killed_while_the_padding_is_there_changes_nothing_and_
     state = state_after_election(restores, topic)
     assert (state.start, state.end) == (0, start + 60)
     assert same(restores.log(topic), bed.log(topic, start, start + 50), 0, start + 60), "nulls, which readers skip"
-    TargetKafka(restores.options).delete_records(topic, start)  # as the operator's next purge does (ADR 33)
+    TargetKafka(restores.options).delete_records(topic, state.topic_id, start)  # as the operator's next purge (ADR 33)
     are_restored(restores, topics)
 
 

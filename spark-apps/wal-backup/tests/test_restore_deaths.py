@@ -133,14 +133,38 @@ def test_a_topic_that_is_made_again_while_it_is_written_gets_no_record(
 ) -> None:
     honest = TargetKafka.delete_records
 
-    def made_again(target: TargetKafka, topic: str, before: int) -> None:
-        honest(target, topic, before)
+    def made_again(target: TargetKafka, topic: str, topic_id: str, before: int) -> None:
+        honest(target, topic, topic_id, before)
         story.restores.make_anew(topic)
 
     monkeypatch.setattr(TargetKafka, "delete_records", made_again)
     with pytest.raises(NotOurs, match="was made again"):
         write_topic(*story.arguments(story.job()))
     assert story.bed.topics.end(story.topic) == 0
+
+
+def test_a_process_that_wakes_up_when_the_topic_was_made_again_deletes_nothing(story: Story) -> None:
+    wakes_up_too_late(story)
+
+
+def wakes_up_too_late(story: Story) -> None:
+    """A process freezes before DeleteRecords; meanwhile another restore writes the topic anew, from an earlier offset.
+
+    DeleteRecords goes by name: only the id, asked right before it, tells the two topics apart.
+    """
+    honest = TargetKafka.delete_records
+
+    def freeze(target: TargetKafka, topic: str, topic_id: str, before: int) -> None:
+        patch.undo()
+        story.is_restored(story.job())
+        honest(target, topic, topic_id, before + 1)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(TargetKafka, "delete_records", freeze)
+        with pytest.raises((Refused, NotOurs), match="made again"):
+            write_topic(*story.arguments(story.job()))
+    state = story.restores.state(story.topic)
+    assert (state.start, state.end) == (START, START + RECORDS + PAD), "all that the other restore wrote is there"
 
 
 def test_a_task_of_spark_that_dies_is_not_tried_again(story: Story, monkeypatch: pytest.MonkeyPatch) -> None:

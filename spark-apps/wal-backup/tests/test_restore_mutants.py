@@ -8,7 +8,7 @@ import pytest
 from backups import Bed
 from restores import before_batch
 from spark_marks import WITH_SPARK
-from test_restore_deaths import PAD, RECORDS, START, Story, write_foreign
+from test_restore_deaths import PAD, RECORDS, START, Story, wakes_up_too_late, write_foreign
 
 from sparkjob.wire import batches
 from tests.support.mutants import Mutant, find_survivors
@@ -54,6 +54,10 @@ def any_topic_is_written_to(patch: Patch) -> None:
         patch.setattr(module, "require_empty", lambda *_: None)
 
 
+def any_topic_is_deleted_from(patch: Patch) -> None:
+    patch.setattr(target, "require_same", lambda _name, _id, found: found)
+
+
 def digests_are_not_compared(patch: Patch) -> None:
     honest = read_back.find_difference
 
@@ -92,6 +96,9 @@ def test_no_guard_can_be_taken_away(folder_bed: Bed) -> None:
         restore_topic(*story.arguments(job))
         assert story.restores.state(story.topic).end == 1
 
+    def a_frozen_process_deletes_nothing() -> None:
+        wakes_up_too_late(story)
+
     def other_records_are_told() -> None:
         job = story.job()
         written = write_topic(*story.arguments(job))
@@ -120,6 +127,7 @@ def test_no_guard_can_be_taken_away(folder_bed: Bed) -> None:
         (holes_are_skipped, is_restored),
         (offsets_are_not_compared, a_foreign_record_is_told_at_once),
         (any_topic_is_written_to, a_topic_with_a_record_is_left_alone),
+        (any_topic_is_deleted_from, a_frozen_process_deletes_nothing),
         (digests_are_not_compared, other_records_are_told),
         (any_plan_is_restored, another_plan_is_refused),
         (objects_are_not_read_before, a_damaged_object_is_told_before_a_record_is_written),

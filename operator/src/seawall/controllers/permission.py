@@ -8,6 +8,7 @@ from seawall.api.meta import Key
 from seawall.api.v1alpha1.cluster import WALCluster
 from seawall.domain.cluster.identity import is_about_the_claim
 from seawall.domain.dataplane.flush import Flushed, why_less_flushed
+from seawall.domain.dataplane.identity import why_of_another
 from seawall.domain.dataplane.region_reports import region_reports
 from seawall.domain.errors import Conflict, OutsideUnavailable, Refused
 from seawall.domain.kafka_log import TopicFailure
@@ -118,16 +119,18 @@ def require_settings(opened: OpenedCluster, decided: ObservedCluster) -> None:
         raise Conflict("the database runs with other settings than those that were decided by")
 
 
-def require_flushed(opened: OpenedCluster, decided: Mapping[int, Flushed]) -> None:
-    """Reads the reports again: no region has flushed less than was decided by.
+def require_flushed(opened: OpenedCluster, decided: ObservedCluster, flushed: Mapping[int, Flushed]) -> None:
+    """Reads the reports again: they are of the database decided about, and no region has flushed less than then.
 
     Raises:
-        Conflict: one has, or its leader does not report it any more.
+        Conflict: they are another's, one has, or its leader does not report it any more.
         OutsideUnavailable: the database did not answer.
     """
-    lower = why_less_flushed(decided, region_reports(opened.parts.data_plane.reports()))
-    if lower is not None:
-        raise Conflict(lower)
+    reports = opened.parts.data_plane.reports()
+    why = why_of_another(None if decided.wal is None else decided.wal.database, reports)
+    why = why or why_less_flushed(flushed, region_reports(reports))
+    if why is not None:
+        raise Conflict(why)
 
 
 def require_intents(

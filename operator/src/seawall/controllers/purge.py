@@ -160,7 +160,7 @@ class WALPurgeController(Controller[WALPurge, Observed, WALPurgeStatus, PurgeAct
         """Moves the markers; one that changed since it was read is left for the next look."""
         cluster = self._still_may(obj, action.cluster)
         opened = require_same(self.observer, cluster, action.cluster)
-        require_flushed(opened, action.flushed)
+        require_flushed(opened, action.cluster, action.flushed)
         self._still_may(obj, action.cluster)
         changed = opened.parts.metadata_store.advance_markers(action.moves, opened.topics.prefix, cluster.metadata.uid)
         if len(changed) == len(action.moves):

@@ -111,7 +111,7 @@ def _view(
     wal: RunningWAL,
     now: datetime,
 ) -> DataPlaneView | NoDataPlane:
-    contradiction = find_contradiction(reports, snapshot, nodes)
+    contradiction = find_contradiction(reports, snapshot, nodes, wal.metasrv)
     if contradiction is not None:
         return NoDataPlane(NotReached.CONTRADICTION, contradiction)
     return view_data_plane(reports, snapshot, nodes, wal, now)
@@ -167,7 +167,7 @@ def read_database(
     nodes = _nodes_or_none(answers)
     wal = answers.wal_settings_or_none()
     snapshot = answers.snapshot()
-    contradiction = find_contradiction(reports, snapshot, nodes)
+    contradiction = find_contradiction(reports, snapshot, nodes, wal)
     if contradiction is not None:
         raise Blocked(UnavailableReason.CONTRADICTION, contradiction)
     other = why_other_database(cluster, snapshot.store_id, snapshot.claims)

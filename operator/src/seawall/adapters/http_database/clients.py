@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from seawall.adapters.http_database.client import Client
 from seawall.adapters.http_database.database import HTTPDataPlane, HTTPMaintenance, HTTPMetadataStore
+from seawall.adapters.http_database.known_regions import KnownRegions
 from seawall.api.meta import Key
 from seawall.domain.dataplane.connection import HTTPConnection
 from seawall.ports import DataPlaneParts, MaintenanceSwitch
@@ -26,8 +27,8 @@ class HTTPDataPlanes:
         Raises:
             PartRefused: a certificate, key or user name makes no sense.
         """
-        client = self._client(self._open, key, connection)
-        return DataPlaneParts(HTTPDataPlane(client), HTTPMetadataStore(client))
+        held = self._held(self._open, key, connection)
+        return DataPlaneParts(HTTPDataPlane(held.client), HTTPMetadataStore(held.client, held.known))
 
     def maintenance_of(self, key: Key, connection: HTTPConnection) -> MaintenanceSwitch:
         """The switch at this address; one object has one at a time.
@@ -35,7 +36,7 @@ class HTTPDataPlanes:
         Raises:
             PartRefused: a certificate, key or user name makes no sense.
         """
-        return HTTPMaintenance(self._client(self._switches, key, connection))
+        return HTTPMaintenance(self._held(self._switches, key, connection).client)
 
     def forget(self, key: Key) -> None:
         """Drops the clients of an object."""
@@ -44,19 +45,21 @@ class HTTPDataPlanes:
                 if held is not None:
                     held.client.close()
 
-    def _client(self, held: dict[Key, _Held], key: Key, connection: HTTPConnection) -> Client:
+    def _held(self, held: dict[Key, _Held], key: Key, connection: HTTPConnection) -> _Held:
         with self._lock:
             found = held.get(key)
             if found is None or found.connection != connection:
                 if found is not None:
                     held.pop(key).client.close()
-                found = held[key] = _Held(connection, Client(connection))
-            return found.client
+                known = KnownRegions() if found is None else found.known
+                found = held[key] = _Held(connection, Client(connection), known)
+            return found
 
 
 @dataclass(frozen=True, slots=True)
 class _Held:
-    """A client, and what it was made from."""
+    """A client, what it was made from, and what was read last, which stays when the connection changes."""
 
     connection: HTTPConnection
     client: Client
+    known: KnownRegions

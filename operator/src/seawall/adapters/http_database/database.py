@@ -6,11 +6,18 @@ from collections.abc import Mapping, Sequence
 
 from seawall.adapters.http_database import changes, wire
 from seawall.adapters.http_database.client import Client
-from seawall.adapters.http_database.reading import read_metadata, read_reports, read_settings
+from seawall.adapters.http_database.known_regions import KnownRegions
+from seawall.adapters.http_database.reading import (
+    read_metadata,
+    read_nodes,
+    read_reports,
+    read_settings,
+    store_id_of,
+)
 from seawall.adapters.times import FLUSH_SECONDS
 from seawall.domain.dataplane.connection import NotReached, PartRefused
 from seawall.domain.dataplane.flush import FlushFailure
-from seawall.domain.dataplane.identity import Node, NodeRole
+from seawall.domain.dataplane.identity import Node
 from seawall.domain.dataplane.metadata import MarkerMove, MetadataSnapshot, StoredMaintenance, StoreHead, TableNames
 from seawall.domain.dataplane.reports import DatanodeReport
 from seawall.domain.dataplane.wal_settings import DatanodeSettings, WALSettings
@@ -36,8 +43,7 @@ class HTTPDataPlane:
 
     def nodes(self) -> Sequence[Node]:
         """What the description lists."""
-        found = self._client.get("", wire.Description).nodes
-        return [Node(NodeRole.DATANODE, node.id, node.address, node.version) for node in found]
+        return read_nodes(self._client.get("", wire.Description))
 
     def wal_settings(self) -> WALSettings:
         """What the description says, its capabilities too: whoever asks again before an act hears of a change."""
@@ -65,24 +71,26 @@ class HTTPDataPlane:
 class HTTPMetadataStore:
     """Metadata, claims and markers."""
 
-    def __init__(self, client: Client) -> None:
-        """Sends nothing yet."""
-        self._client = client
+    def __init__(self, client: Client, known: KnownRegions | None = None) -> None:
+        """Sends nothing yet; `known` are the regions that were read last, by whomever before."""
+        self._client, self._known = client, KnownRegions() if known is None else known
 
     def head(self) -> StoreHead:
         """Which database this is, its newest revision, and who has claimed what."""
         found = self._client.get("/head", wire.Head)
-        return StoreHead(store_id_of(found.database), found.revision, {one.prefix: one.owner for one in found.claims})
+        return StoreHead(store_id_of(found), found.revision, {one.prefix: one.owner for one in found.claims})
 
     def maintenance(self) -> StoredMaintenance:
         """Which database this is, and whether it is in maintenance."""
         found = self._client.get("/maintenance", wire.Maintenance)
-        return StoredMaintenance(store_id_of(found.database), found.enabled)
+        return StoredMaintenance(store_id_of(found), found.enabled)
 
     def snapshot(self) -> MetadataSnapshot:
         """Everything at one revision."""
         found = self._client.get("/metadata", wire.Metadata)
-        return read_metadata(found, store_id_of(found.database))
+        snapshot = read_metadata(found)
+        self._known.require_kept(found)
+        return snapshot
 
     def table_names(self) -> TableNames:
         """The contract has no tables: nobody who needs them can be declared beside such a database."""
@@ -121,11 +129,6 @@ class HTTPMaintenance:
     def in_maintenance(self) -> bool:
         """Asks for the switch."""
         return self._client.get("/maintenance", wire.Maintenance).enabled
-
-
-def store_id_of(database: str) -> str:
-    """The identity as it is pinned: no other store's id begins so."""
-    return f"http/{database}"
 
 
 def _move(move: MarkerMove) -> changes.MarkerMove:

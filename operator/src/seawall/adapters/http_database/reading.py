@@ -11,11 +11,14 @@ from typing import Any
 
 from seawall.adapters.http_database import wire
 from seawall.domain.dataplane.connection import NotReached, PartRefused
+from seawall.domain.dataplane.identity import Node, NodeRole
 from seawall.domain.dataplane.metadata import LeaderState, MetadataSnapshot, RegionKey, Route, TopicMarker
 from seawall.domain.dataplane.region_reports import RegionReports
 from seawall.domain.dataplane.reports import DatanodeReport, InnerReport, RegionReport, RegionRole
 from seawall.domain.dataplane.wal_settings import KAFKA, Capabilities, WALSettings
 
+Identified = wire.Description | wire.Reports | wire.Head | wire.Metadata | wire.Maintenance
+"""An answer that says which database gives it."""
 _ROLES = {
     wire.State.SERVING: RegionRole.LEADER,
     wire.State.OPENING: RegionRole.STAGING,
@@ -30,6 +33,11 @@ _LEADERS = {
 }
 
 
+def store_id_of(answer: Identified) -> str:
+    """Which database answers, as it is pinned: no other store's id begins so."""
+    return f"http/{answer.database}"
+
+
 def read_settings(said: wire.Description) -> WALSettings:
     """What the database says of itself."""
     can, wal = said.capabilities, said.wal
@@ -41,6 +49,7 @@ def read_settings(said: wire.Description) -> WALSettings:
         capabilities=Capabilities(
             markers=can.markers, durable_starts=can.durable_starts, flush=can.flush, maintenance=can.maintenance
         ),
+        database=store_id_of(said),
     )
 
 
@@ -51,15 +60,22 @@ def read_reports(found: wire.Reports, used: float) -> list[DatanodeReport]:
         PartRefused: they contradict themselves.
     """
     _require_once("reports of node", (node.id for node in found.nodes))
-    return [_node(node, used) for node in sorted(found.nodes, key=lambda node: node.id)]
+    database = store_id_of(found)
+    return [_node(node, used, database) for node in sorted(found.nodes, key=lambda node: node.id)]
 
 
-def _node(node: wire.NodeReport, used: float) -> DatanodeReport:
+def read_nodes(said: wire.Description) -> list[Node]:
+    """The processes that the database has."""
+    database = store_id_of(said)
+    return [Node(NodeRole.DATANODE, node.id, node.address, node.version, database) for node in said.nodes]
+
+
+def _node(node: wire.NodeReport, used: float, database: str) -> DatanodeReport:
     _require_once(f"reports by node {node.id} of region", (region.id for region in node.regions))
     _require_once(f"newest entries by node {node.id} of topic", (newest.topic for newest in node.newest_entries))
     regions = RegionReports.of(_region(region, node) for region in node.regions)
     newest = {each.topic: each.entry_id for each in node.newest_entries}
-    return DatanodeReport(node.id, node.address, node.epoch, node.reported_at, regions, newest, used)
+    return DatanodeReport(node.id, node.address, node.epoch, node.reported_at, regions, newest, used, database)
 
 
 def _region(region: wire.RegionReport, node: wire.NodeReport) -> RegionReport:
@@ -75,7 +91,7 @@ def _region(region: wire.RegionReport, node: wire.NodeReport) -> RegionReport:
     )
 
 
-def read_metadata(found: wire.Metadata, store_id: str) -> MetadataSnapshot:
+def read_metadata(found: wire.Metadata) -> MetadataSnapshot:
     """The metadata.
 
     Raises:
@@ -96,7 +112,7 @@ def read_metadata(found: wire.Metadata, store_id: str) -> MetadataSnapshot:
         without_topic=frozenset(),
         routes={one.id: _route(one) for one in found.regions},
         datanodes={node.id: node.address for node in found.nodes},
-        store_id=store_id,
+        store_id=store_id_of(found),
         claims={claim.prefix: claim.owner for claim in found.claims},
     )
 

@@ -149,7 +149,7 @@ class NotReached(StrEnum):
     """Metasrv, store and frontend are not of one database: a datanode that reports is not in the store (by id and
     address), the frontend lists others, or the store knows none of the regions that report. Correct the address that is
     another database's; for a datanode that has just joined it passes by itself. Or two servers of PostgreSQL
-    or MySQL lead: fence the old one."""
+    or MySQL lead: fence the old one. Or one URL of `http` leads to two databases: let it lead to one."""
     UNEXPECTED_ANSWER = "UnexpectedAnswer"
     """Something else answered at this address, or a report or key makes no sense: correct the address, or upgrade
     Seawall when GreptimeDB is newer. Of `http`: `seawall conformance <url>` says what is not as the contract says."""

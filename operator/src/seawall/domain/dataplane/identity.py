@@ -22,6 +22,7 @@ from seawall.domain.dataplane.metadata import MetadataSnapshot
 from seawall.domain.dataplane.metadata_tables import RegionTopics, Routes
 from seawall.domain.dataplane.region_reports import region_reports
 from seawall.domain.dataplane.reports import DatanodeReport
+from seawall.domain.dataplane.wal_settings import WALSettings
 
 
 class NodeRole(StrEnum):
@@ -42,14 +43,32 @@ class Node:
     node_id: int
     address: str
     version: str
+    database: str | None = None
+    """Whose process it is, as `MetadataSnapshot.store_id`; None: the list does not say, as GreptimeDB's."""
 
 
 WHOSE = " (the frontend's, where there is one)"
 """Of which the list is: people look whether the address is right."""
 
 
+def why_of_another(store_id: str | None, answers: Iterable[DatanodeReport | Node | WALSettings]) -> str | None:
+    """Why an answer is not that database's whose metadata were read, in one sentence; None: nothing speaks for it.
+
+    One URL may lead to two installations, by a Service that selects both or a name that moves. By their contents they
+    need not contradict each other: a copy has the same nodes and regions, and has flushed more.
+    """
+    for each in answers:
+        if each.database not in {None, store_id}:
+            what = "reports are" if isinstance(each, DatanodeReport) else "description is"
+            return f"the {what} of database {each.database}, and the metadata of {store_id}: one URL leads to both"
+    return None
+
+
 def find_contradiction(
-    reports: Iterable[DatanodeReport], snapshot: MetadataSnapshot, nodes: Iterable[Node] | None
+    reports: Iterable[DatanodeReport],
+    snapshot: MetadataSnapshot,
+    nodes: Iterable[Node] | None,
+    wal: WALSettings | None,
 ) -> str | None:
     """Why metasrv, metadata store and frontend are not of one database, in one sentence; None: nothing speaks for it.
 
@@ -59,10 +78,16 @@ def find_contradiction(
         reports: what the metasrv knows, read first.
         snapshot: the metadata, read after it.
         nodes: what the frontend lists; None: it could not be asked.
+        wal: what the metasrv runs with; None: it did not say.
     """
-    reported = {report.datanode_id: report for report in reports}
-    stranger = _reports_without_address(reported, snapshot) or _regions_without_metadata(reported, snapshot)
-    return stranger or (None if nodes is None else _nodes_differ(reported, nodes))
+    reported, listed = {report.datanode_id: report for report in reports}, tuple(nodes or ())
+    answers = (*reported.values(), *listed, *(() if wal is None else (wal,)))
+    return (
+        why_of_another(snapshot.store_id, answers)
+        or _reports_without_address(reported, snapshot)
+        or _regions_without_metadata(reported, snapshot)
+        or _nodes_differ(reported, listed)
+    )
 
 
 def _reports_without_address(reported: dict[int, DatanodeReport], snapshot: MetadataSnapshot) -> str | None:

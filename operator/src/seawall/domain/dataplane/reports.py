@@ -69,6 +69,8 @@ class DatanodeReport:
     """By topic the greatest entry id that the datanode knows of; a topic that it has not used lately is left out."""
     answer_used: float = field(default=0.0, compare=False)
     """Of the longest answer that is read, how much the one took that it came with, from 0 to 1."""
+    database: str | None = None
+    """Whose report it is, as `MetadataSnapshot.store_id`; None: it does not say, as GreptimeDB's."""
 
 
 def newest_reports(reports: Iterable[DatanodeReport]) -> tuple[DatanodeReport, ...]:

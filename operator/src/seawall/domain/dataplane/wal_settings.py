@@ -61,6 +61,8 @@ class WALSettings:
     """`auto_prune_logical_delete`, which there is since 1.1: markers move, and no record is deleted."""
     capabilities: Capabilities | None = None
     """Of a database that serves the contract; None: it is a GreptimeDB, whose version says what it can do."""
+    database: str | None = None
+    """Whose they are, as `MetadataSnapshot.store_id`; None: they do not say, as GreptimeDB's."""
 
     @property
     def is_kafka(self) -> bool:

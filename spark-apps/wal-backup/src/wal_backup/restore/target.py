@@ -83,18 +83,23 @@ class TargetKafka:
                 return found
             time.sleep(_PAUSE_SECONDS)
 
-    def delete_records(self, topic: str, before: int) -> None:
-        """Lets a log begin there.
+    def delete_records(self, topic: str, topic_id: str, before: int) -> None:
+        """Lets the log of this id begin there.
+
+        DeleteRecords goes by name: a process that froze may wake up when another restore has made the topic anew. So
+        the id is asked right before each try.
 
         Raises:
+            Refused: the topic has another id, or is gone.
             Interrupted: Kafka does not do it.
         """
-        start = answer(lambda: self._delete_records(TopicPartition(topic, 0, before)))
+        start = answer(lambda: self._delete_records(topic_id, TopicPartition(topic, 0, before)))
         if start != before:
             raise Interrupted(f"topic {topic} begins at offset {start} after its records before {before} were deleted")
 
-    def _delete_records(self, before: TopicPartition) -> int:
+    def _delete_records(self, topic_id: str, before: TopicPartition) -> int:
         self._admin.list_topics(timeout=SECONDS)  # else librdkafka goes on with a leader that is none any more (ADR 18)
+        require_same(before.topic, topic_id, self.find_topics([before.topic]).get(before.topic))
         (future,) = self._admin.delete_records([before], request_timeout=SECONDS).values()
         return int(future.result(SECONDS).low_watermark)
 
@@ -107,8 +112,8 @@ class TargetKafka:
         }
 
 
-def require_empty(name: str, topic_id: str, found: TopicState | None) -> None:
-    """Refuses a topic that is not the one that was made to be written to, or that was written to.
+def require_same(name: str, topic_id: str, found: TopicState | None) -> TopicState:
+    """Refuses a topic that is not the one that was made to be written to.
 
     Raises:
         Refused: it is so.
@@ -117,6 +122,16 @@ def require_empty(name: str, topic_id: str, found: TopicState | None) -> None:
         raise Refused(f"topic {name} is not there")
     if found.topic_id != topic_id:
         raise Refused(f"topic {name} is {found.topic_id}, not {topic_id}: it was made again")
+    return found
+
+
+def require_empty(name: str, topic_id: str, found: TopicState | None) -> None:
+    """Refuses a topic that is not the one that was made to be written to, or that was written to.
+
+    Raises:
+        Refused: it is so.
+    """
+    found = require_same(name, topic_id, found)
     if found.end > 0 or found.start > 0:
         raise Refused(f"topic {name} is not empty: it has offsets {found.start} to {found.end}")
 

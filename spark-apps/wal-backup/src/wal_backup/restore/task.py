@@ -101,7 +101,7 @@ def write_topic(job: TopicJob, options: Mapping[str, str], place: Place, folder:
     with Appender(options, topic.name, job.topic_id) as log, SectionReader(Store(place), folder) as reader:
         pad(log, topic.start, PADDING_TIME, job.most_bytes)
         if topic.start > 0:
-            target.delete_records(topic.name, topic.start)
+            target.delete_records(topic.name, job.topic_id, topic.start)
         written, newest = list[WrittenSection](), int(time.time() * 1000)
         for section in topic.sections:
             records = [record for record in reader.read(job.source, section) if record.offset < topic.end]
