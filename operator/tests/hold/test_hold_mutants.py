@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from datetime import timedelta
 from functools import partial
 
 import pytest
 
 from seawall.controllers import topic_deletion
 from seawall.domain.hold import decide, view
-from seawall.domain.ledger import declared, holds
+from seawall.domain.ledger import declared, held, holds
 from seawall.domain.ledger.held import HoldView
 from seawall.observe import claims, reading
+from tests.hold import test_hold_outage as outages
 from tests.hold import test_hold_reused_name as reused
 from tests.hold import test_wal_hold as stories
 from tests.support.mutants import Mutant, find_survivors
@@ -57,6 +59,9 @@ def step_rewritten(name: str, guard: str, instead: str) -> Callable[[Patch], Non
     return mutate
 
 
+NEVER_RENEWED = outages.test_who_never_renews_loses_it_when_its_ttl_is_over_and_half_a_ttl_after_an_outage_at_the_latest
+
+
 MUTANTS: tuple[Mutant, ...] = (
     (no_obstacle, stories.test_while_the_database_deletes_a_hold_is_not_granted_and_its_sentence_has_the_key),
     (no_risk, stories.test_a_granted_hold_says_at_once_that_it_is_worth_nothing_and_does_not_believe_silence),
@@ -88,6 +93,50 @@ MUTANTS: tuple[Mutant, ...] = (
     (
         rewritten(claims, "_may_hold_of", " and hold.metadata.creation_timestamp < other", " or other"),
         partial(reused.test_what_is_held_of_another_pool_keeps_nothing_of_this_one, reused.after_it),
+    ),
+    (
+        rewritten(held, "limit_reached", " and (share < 1 or was_recorded_unrenewed(hold, now))", "", holds),
+        partial(outages.test_a_holder_who_renews_in_time_loses_nothing_by_an_outage, 1, {"maxLagBytes": "near"}),
+    ),
+    (
+        rewritten(held, "was_recorded_unrenewed", "now >= hold.unrenewed.since", "now >= hold.at_risk_since"),
+        partial(outages.test_a_holder_who_renews_in_time_loses_nothing_by_an_outage, 1, {"maxLagBytes": "near"}),
+    ),
+    (
+        rewritten(held, "limit_reached", "was_recorded_unrenewed(hold, now)", "hold.unrenewed is not None", holds),
+        partial(outages.test_a_holder_who_renews_in_time_loses_nothing_by_an_outage, 1, {}),
+    ),
+    (
+        rewritten(held, "unrenewed_now", " <= longest:", ":", holds),
+        partial(outages.test_a_holder_who_renews_in_time_loses_nothing_by_an_outage, 6, {}),
+    ),
+    (
+        rewritten(held, "unrenewed_now", " <= longest:", ":", holds),
+        outages.test_a_hold_that_is_renewed_each_third_of_its_ttl_is_never_lost_by_outages_in_a_row,
+    ),
+    (
+        rewritten(held, "unrenewed_now", "-2 * CLOCKS_AGREE <= later", "later", holds),
+        outages.test_a_clock_that_was_set_back_begins_the_time_anew_and_ends_it,
+    ),
+    (
+        rewritten(held, "unrenewed_now", "Unrenewed(written.since, later)", "Unrenewed(later, later)", holds),
+        partial(NEVER_RENEWED, timedelta(minutes=3), timedelta(0)),
+    ),
+    (
+        rewritten(held, "unrenewed_now", "longest / 3", "longest * 2 / 3", holds),
+        partial(NEVER_RENEWED, timedelta(minutes=10), timedelta(0)),
+    ),
+    (
+        rewritten(decide, "_until_next_limit", "(DUE_SHARE, NEAR)", "(NEAR,)"),
+        partial(NEVER_RENEWED, timedelta(minutes=1), timedelta(0)),
+    ),
+    (
+        step_rewritten("_renewed", ", unrenewed=None", ""),
+        partial(outages.test_a_holder_who_renews_in_time_loses_nothing_by_an_outage, 6, {}),
+    ),
+    (
+        rewritten(decide, "_manage", "if change.sentence", "if True"),
+        outages.test_what_is_written_while_nobody_renews_says_nothing_new,
     ),
     (
         rewritten(decide, "_manage", "if hold.granted_prefix not in", "if None not in"),

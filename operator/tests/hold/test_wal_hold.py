@@ -44,6 +44,15 @@ def settle(world: World, process: Reconciler[Any, Any, Any, Any] | None = None) 
     raise AssertionError(f"it never settles: {read(world).status}")
 
 
+def stay(world: World, process: Reconciler[Any, Any, Any, Any], minutes: float) -> WALHold:
+    """The hold after the process was there all the while."""
+    until = world.time.time + timedelta(minutes=minutes)
+    while world.time.time < until:
+        settle(world, process)
+        world.time.time = min(until, world.time.time + timedelta(seconds=50))
+    return settle(world, process)
+
+
 def read(world: World) -> WALHold:
     """The hold."""
     found = world.kube.get(WALHold, HOLD)
@@ -146,10 +155,8 @@ def test_a_hold_that_is_not_renewed_is_at_risk_then_lost_and_a_renewal_begins_an
     assert settle(world, process).status.state is HoldState.AT_RISK
     place(world, topics={"wal_0": 3}, ttl="10m", renewTime=world.time.time.isoformat())
     assert settle(world, process).status.state in {HoldState.ACTIVE, HoldState.EXTENDED}
-    world.time.time += timedelta(minutes=11)
-    assert settle(world, process).status.state is HoldState.AT_RISK
-    world.time.time += timedelta(minutes=1)
-    lost = settle(world, process)
+    assert stay(world, process, 9).status.state is HoldState.AT_RISK
+    lost = stay(world, process, 2)
     assert lost.status.state is HoldState.LOST
     assert "its ttl is 600 s" in message(lost)
 
@@ -242,8 +249,7 @@ def test_a_renewal_that_the_api_server_took_before_lost_was_written_has_won() ->
     world = World()
     place(world, topics={"wal_0": 3}, ttl="10m")
     settle(world)
-    world.time.time += timedelta(minutes=11)
-    settle(world)
+    stay(world, granter(world), 9.9)
     world.time.time += timedelta(minutes=1)
     calls = Calls(world.check)
 
@@ -391,11 +397,9 @@ def test_a_hold_that_somebody_deleted_counts_while_a_finalizer_keeps_it_and_ends
     world.start_run()
     world.settle()
     assert world.log_starts()["wal_0"] == 5
-    world.time.time += timedelta(minutes=10)
+    stay(world, process, 9)
     place(world, topics={"wal_0": 5}, ttl="10m", renewTime=world.time.time.isoformat())
-    settle(world, process)
-    world.time.time += timedelta(minutes=1)
-    assert settle(world, process).status.state is HoldState.LOST
+    assert stay(world, process, 6).status.state is HoldState.LOST
     world.kube.set_finalizers(read(world), [])
     assert world.kube.get(WALHold, HOLD) is None
 

@@ -93,7 +93,7 @@ def purge(auto_prune: str = "Disabled", *, rows_later: int = 0) -> Callable[[Tra
 
 
 def hold(transcript: Transcript) -> None:
-    """Granted, renewed, about to expire, lost."""
+    """Granted, renewed, not observed for a while, about to expire, lost."""
     world = purge_world.World()
     hold_world.place(world, topics={"wal_0": 3})
     process = hold_world.granter(world, transcript)
@@ -102,7 +102,7 @@ def hold(transcript: Transcript) -> None:
     hold_world.place(world, topics={"wal_0": 4}, renewTime=(world.time.now() + timedelta(hours=1)).isoformat())
     world.time.time += timedelta(hours=1)
     hold_world.settle(world, process)
-    for hours in (20, 3, 5):
+    for hours in (20, 3, 5, 3, 3, 3, 3):
         transcript.say(f"{hours} h pass")
         world.time.time += timedelta(hours=hours)
         hold_world.settle(world, process)

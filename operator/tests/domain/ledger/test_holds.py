@@ -11,7 +11,7 @@ import pytest
 from seawall.api.v1alpha1.hold import HoldState
 from seawall.domain.clocks import TrustedTime
 from seawall.domain.ledger.fence import Break, Finding
-from seawall.domain.ledger.held import Claim, HeldTopic, Hold, HoldView, LogIds, lag_bytes
+from seawall.domain.ledger.held import Claim, HeldTopic, Hold, HoldView, LogIds, Unrenewed, lag_bytes
 from seawall.domain.ledger.holds import lowest_claims, next_change, why_not_granted
 from tests.domain.two_clocks import agreed, ahead
 
@@ -30,6 +30,13 @@ def settle(hold: Hold, view: HoldView = VIEW, now: datetime = NOW) -> Hold:
             return hold
         hold = change.hold
     raise AssertionError(f"it never ends: {hold}")
+
+
+def observed(hold: Hold, start: datetime, end: datetime, view: HoldView = VIEW) -> Hold:
+    """The hold after it was observed between these times without a break."""
+    while start < end:
+        hold, start = settle(hold, view, start), start + hold.ttl / 12
+    return settle(hold, view, end)
 
 
 def looking_at(**change: Any) -> HoldView:
@@ -87,28 +94,31 @@ def test_an_age_counts_from_when_the_operator_saw_the_renewal() -> None:
     for stated in (NOW + 100 * HOUR, NOW - 100 * HOUR, None):
         hold = granted(renew_time=stated)
         assert settle(hold, VIEW, NOW + 19 * HOUR).state is HoldState.ACTIVE
-        at_risk = next_change(hold, VIEW, agreed(NOW + 20 * HOUR))
-        assert at_risk is not None
-        assert at_risk.hold.state is HoldState.AT_RISK
+        assert settle(hold, VIEW, NOW + 20 * HOUR).state is HoldState.AT_RISK
 
 
 def test_a_hold_is_at_risk_before_it_is_lost() -> None:
-    hold = granted()
-    first = next_change(hold, VIEW, agreed(NOW + 30 * HOUR))
+    first = next_change(replace(granted(), max_lag_bytes=400), VIEW, agreed(NOW))
     assert first is not None
     assert first.hold.state is HoldState.AT_RISK
-    assert next_change(first.hold, VIEW, agreed(NOW + 30 * HOUR + timedelta(seconds=59))) is None
-    second = next_change(first.hold, VIEW, agreed(NOW + 30 * HOUR + timedelta(seconds=60)))
+    assert next_change(first.hold, VIEW, agreed(NOW + timedelta(seconds=59))) is None
+    second = next_change(first.hold, VIEW, agreed(NOW + timedelta(seconds=60)))
     assert second is not None
     assert second.hold.state is HoldState.LOST
-    assert "ttl" in second.sentence
+    assert "maxLagBytes" in second.sentence
+
+
+def test_a_hold_that_is_not_renewed_is_lost_when_its_ttl_is_over() -> None:
+    at_risk = observed(granted(), NOW + 12 * HOUR, NOW + 24 * HOUR - timedelta(seconds=1))
+    assert at_risk.state is HoldState.AT_RISK
+    assert settle(at_risk, VIEW, NOW + 24 * HOUR).state is HoldState.LOST
 
 
 def test_a_short_hold_is_at_risk_for_a_fifth_of_its_ttl_only() -> None:
-    first = next_change(granted(ttl=timedelta(seconds=10)), VIEW, agreed(NOW + HOUR))
+    first = next_change(replace(granted(ttl=timedelta(seconds=10)), max_lag_bytes=400), VIEW, agreed(NOW))
     assert first is not None
-    assert next_change(first.hold, VIEW, agreed(NOW + HOUR + timedelta(seconds=1))) is None
-    lost = next_change(first.hold, VIEW, agreed(NOW + HOUR + timedelta(seconds=2)))
+    assert next_change(first.hold, VIEW, agreed(NOW + timedelta(seconds=1))) is None
+    lost = next_change(first.hold, VIEW, agreed(NOW + timedelta(seconds=2)))
     assert lost is not None
     assert lost.hold.state is HoldState.LOST
 
@@ -274,7 +284,7 @@ def test_a_hold_that_somebody_deleted_counts_and_names_what_keeps_it_until_its_t
         "spark, which is being deleted and kept by example.org/reader",
     )
     renewed = replace(leaving, renew_time=NOW + 23 * HOUR)
-    at_risk = settle(renewed, VIEW, NOW + 23 * HOUR)
+    at_risk = observed(renewed, NOW + 12 * HOUR, NOW + 23 * HOUR)
     assert at_risk.state is HoldState.AT_RISK
     assert settle(at_risk, VIEW, NOW + 24 * HOUR).state is HoldState.LOST
     open_request = settle(replace(FRESH, kept_by=("example.org/reader",)))
@@ -318,13 +328,14 @@ def test_no_limit_counts_while_the_clocks_disagree_or_nobody_knows() -> None:
     for time in (ahead(NOW + 30 * HOUR, TWO_HOURS), ahead(NOW + 30 * HOUR, -TWO_HOURS), UNKNOWN):
         for hold in (settle(SHORT), at_risk, request):
             assert settled_by(time, hold, looking_at(near_from=190, young_from=190)) == hold
-    assert settle(at_risk, VIEW, NOW + 30 * HOUR).state is HoldState.LOST
+    assert observed(at_risk, NOW + 30 * HOUR, NOW + 31 * HOUR).state is HoldState.LOST
     assert settle(request, VIEW, NOW + 30 * HOUR).state is HoldState.LOST
 
 
 def test_a_hold_that_is_over_by_one_of_two_clocks_that_agree_is_not_over() -> None:
     hold, late = settle(SHORT), timedelta(seconds=8)
-    at_risk = settle(hold, VIEW, NOW + HOUR - timedelta(minutes=2))
+    due = replace(hold, unrenewed=Unrenewed(NOW + HOUR / 2, NOW + HOUR - timedelta(minutes=2)))
+    at_risk = settle(due, VIEW, NOW + HOUR - timedelta(minutes=2))
     assert at_risk.state is HoldState.AT_RISK
     assert settled_by(ahead(NOW + HOUR + timedelta(seconds=7), late), at_risk) == at_risk
     assert settled_by(ahead(NOW + HOUR - timedelta(seconds=1), -late), at_risk) == at_risk
@@ -335,12 +346,12 @@ def test_a_hold_that_is_over_by_one_of_two_clocks_that_agree_is_not_over() -> No
 def test_a_hold_is_seen_at_risk_for_its_minute_although_two_clocks_never_say_the_same() -> None:
     """It became AtRisk by the later clock, and ends by the earlier one."""
     for by in (timedelta(seconds=9), -timedelta(seconds=9)):
-        first = next_change(granted(), VIEW, ahead(NOW + 30 * HOUR, by))
+        first = next_change(replace(granted(), max_lag_bytes=400), VIEW, ahead(NOW + HOUR, by))
         assert first is not None
         assert first.hold.state is HoldState.AT_RISK
-        assert next_change(first.hold, VIEW, ahead(NOW + 30 * HOUR + timedelta(seconds=1), by)) is None
-        assert next_change(first.hold, VIEW, ahead(NOW + 30 * HOUR + timedelta(seconds=50), by)) is None
-        lost = next_change(first.hold, VIEW, ahead(NOW + 30 * HOUR + timedelta(seconds=80), by))
+        assert next_change(first.hold, VIEW, ahead(NOW + HOUR + timedelta(seconds=1), by)) is None
+        assert next_change(first.hold, VIEW, ahead(NOW + HOUR + timedelta(seconds=50), by)) is None
+        lost = next_change(first.hold, VIEW, ahead(NOW + HOUR + timedelta(seconds=80), by))
         assert lost is not None
         assert lost.hold.state is HoldState.LOST
 
@@ -349,7 +360,7 @@ def test_a_renewal_that_a_late_clock_saw_does_not_look_old_to_the_next_leader() 
     renewed = settled_by(ahead(NOW - TWO_HOURS, -TWO_HOURS), replace(settle(SHORT), renew_time=NOW))
     assert renewed.renewal is not None
     assert renewed.renewal.observed_at == NOW
-    assert settle(renewed, VIEW, NOW + HOUR / 2) == renewed
+    assert settle(renewed, VIEW, NOW + HOUR / 3) == renewed
     waiting = settled_by(UNKNOWN, replace(renewed, renew_time=NOW + HOUR))
     assert waiting.renewal == renewed.renewal, "a renewal is not written by a time that nobody knows"
     later = settle(waiting, VIEW, NOW + 40 * HOUR)

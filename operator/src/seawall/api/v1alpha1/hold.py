@@ -83,7 +83,7 @@ class WALHoldSpec(APIModel):
     topics: HeldTopics
     """Topic → the first offset that is needed. `"*": earliest` stands for every topic: nothing is deleted."""
     ttl: Annotated[Duration, Field(json_schema_extra={"default": "24h"})] = timedelta(hours=24)
-    """How long after renewTime the hold expires."""
+    """How long after renewTime the hold expires: renew it each third of that."""
     max_lag_bytes: LargeBytes | None = None
     """Beyond this many bytes from its offsets to the end of the topics the hold is given up; absent means never."""
     max_lag_age: Duration | None = None
@@ -103,6 +103,15 @@ class Renewal(StatusModel):
     """The renewTime of the spec; absent when it had none."""
     seen_time: datetime
     """When the operator first saw it, by its own clock or the API server's, whichever is later."""
+
+
+class Unrenewed(StatusModel):
+    """For how long the operator has observed, without a long break, that the hold should have been renewed."""
+
+    from_time: datetime
+    """Since when."""
+    until_time: datetime
+    """When it last wrote that down. After a break, as of an API server that was away, it begins anew."""
 
 
 class GrantedLogs(StatusModel):
@@ -129,12 +138,15 @@ class WALHoldStatus(ObjectStatus):
     """The prefix of the topics on which it was granted: a later WALCluster of the same name may have others."""
     renewal: Renewal | None = None
     """The last renewal that the operator saw."""
+    unrenewed: Unrenewed | None = None
+    """That it was not renewed for half of its ttl; absent: it was. It expires when that was observed for as long."""
     at_risk_time: datetime | None = None
     """Since when the hold is AtRisk; it is not Lost before it was seen to be."""
     topics: Annotated[int, Field(ge=0)] | None = None
     """How many topics are held."""
     expire_time: datetime | None = None
-    """When the hold expires unless it is renewed, by two clocks that agree. It binds only once the state is Lost."""
+    """When the hold expires unless it is renewed, by two clocks that agree; later if nobody can observe it. It binds
+    only once the state is Lost."""
     lag_entries: Annotated[int, Field(ge=0)] | None = None
     """Entries from its offsets to the end of the topics."""
     lag_bytes: Annotated[int, Field(ge=0)] | None = None

@@ -32,7 +32,16 @@ from seawall.domain.hold.reasons import Reason
 from seawall.domain.hold.view import Observed, hold_view
 from seawall.domain.ledger.actions import WriteRecords
 from seawall.domain.ledger.declared import hold_of
-from seawall.domain.ledger.held import NEAR, Claim, Hold, HoldView, at_risk_until, lag_bytes
+from seawall.domain.ledger.held import (
+    DUE_SHARE,
+    NEAR,
+    Claim,
+    Hold,
+    HoldView,
+    at_risk_until,
+    expires_at,
+    lag_bytes,
+)
 from seawall.domain.ledger.holds import next_change, why_not_granted
 from seawall.domain.ledger.intents import FenceRecord
 from seawall.domain.ledger.observation import Observation, Unavailable
@@ -42,7 +51,7 @@ from seawall.domain.times import HOLD_OBSERVE_SECONDS, HOLD_RETRY_SECONDS
 
 def measured(obj: WALHold, hold: Hold, view: HoldView) -> WALHoldStatus:
     """The status of a hold whose topics were looked at, conditions apart."""
-    renewal, logs = hold.renewal, hold.granted_logs
+    renewal, logs, due = hold.renewal, hold.granted_logs, hold.unrenewed
     return WALHoldStatus(
         observed_generation=obj.status.observed_generation,
         conditions=obj.status.conditions,
@@ -51,9 +60,10 @@ def measured(obj: WALHold, hold: Hold, view: HoldView) -> WALHoldStatus:
         granted_logs=None if logs is None else wal_hold.GrantedLogs(topics=logs.count, digest=logs.digest),
         granted_prefix=hold.granted_prefix,
         renewal=None if renewal is None else wal_hold.Renewal(renew_time=renewal.stated, seen_time=renewal.observed_at),
+        unrenewed=None if due is None else wal_hold.Unrenewed(from_time=due.since, until_time=due.until),
         at_risk_time=hold.at_risk_since,
         topics=len(view.topics) if hold.claim.everything else len(hold.claim.offsets),
-        expire_time=None if renewal is None or hold.state.is_final else renewal.observed_at + hold.ttl,
+        expire_time=None if hold.state.is_final else expires_at(hold),
         lag_entries=_lag_entries(hold.claim, view),
         lag_bytes=lag_bytes(hold.claim, view.topics),
     )
@@ -193,7 +203,12 @@ def _manage(obj: WALHold, hold: Hold, observation: Observation, observed: Observ
     status = measured(obj, after, view)
     publish = partial(published, obj, status, after, observed.time, database_deletes=view.database_deletes)
     if change is not None:
-        return Decision(status, _verdict_of_change(after, view, change.sentence), publish=publish)
+        verdict = (
+            _verdict_of_change(after, view, change.sentence)
+            if change.sentence
+            else _verdict(obj, after, view, observed)
+        )
+        return Decision(status, verdict, publish=publish)
     records = _records_to_write(hold, observation)
     shards = observation.shards.changed(records)
     may_write = bool(shards) and hold.kept_by is None and observed.may_write
@@ -261,12 +276,13 @@ def _open_request(message: str) -> Verdict:
 
 
 def _until_next_limit(hold: Hold, time: TrustedTime) -> float:
-    """Seconds until the hold is near its ttl, or beyond it; not longer than until the next look."""
+    """Seconds until the hold is due, near its ttl, or beyond it; not longer than until the next look."""
     now = time.earliest
     if hold.renewal is None:
         return HOLD_RETRY_SECONDS
     if now is None:
         return HOLD_OBSERVE_SECONDS
-    limits = (hold.renewal.observed_at + hold.ttl * NEAR, hold.renewal.observed_at + hold.ttl, at_risk_until(hold))
+    begins = (hold.renewal.observed_at + hold.ttl * share for share in (DUE_SHARE, NEAR))
+    limits = (*begins, expires_at(hold), at_risk_until(hold))
     waits = [(limit - now).total_seconds() for limit in limits if limit is not None and limit > now]
     return min([*waits, HOLD_OBSERVE_SECONDS])

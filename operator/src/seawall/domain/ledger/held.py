@@ -11,8 +11,9 @@ from datetime import datetime, timedelta
 from hashlib import blake2b
 
 from seawall.api.v1alpha1.hold import HoldState
+from seawall.domain.clocks import TrustedTime
 from seawall.domain.ledger.fence import Break, Finding
-from seawall.domain.times import CLOCKS_AGREE, LEDGER_LEAST_AT_RISK
+from seawall.domain.times import CLOCKS_AGREE, LEDGER_LEAST_AT_RISK, LEDGER_LEAST_BREAK
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +34,14 @@ class Renewal:
 
     stated: datetime | None
     observed_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class Unrenewed:
+    """Between which times the operator has observed, without a long break, that a hold was due and not renewed."""
+
+    since: datetime
+    until: datetime
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,6 +78,7 @@ class Hold:
     granted_prefix: str | None = None
     """The prefix of the pool on which it was granted; None: by a version that did not write it down."""
     renewal: Renewal | None = None
+    unrenewed: Unrenewed | None = None
     at_risk_since: datetime | None = None
     subscription: str | None = None
     """The WALSubscription that it is of; None: somebody else's."""
@@ -164,6 +174,7 @@ class HoldChange:
 
     hold: Hold
     sentence: str
+    """Empty: the one of before stays."""
 
 
 NEAR = 0.8
@@ -172,6 +183,14 @@ NEAR = 0.8
 
 LEAST_SHARE = 0.2
 """The greatest share of its ttl for which a hold stays AtRisk beyond a limit."""
+
+
+DUE_SHARE = 0.5
+"""After this share of its ttl a hold is due to be renewed; it expires when it was observed for as long to be due."""
+
+
+BREAK_SHARE = 1 / 6
+"""What is observed at least each such share of the ttl is observed without a break."""
 
 
 def lag_bytes(claim: Claim, topics: Mapping[str, HeldTopic]) -> int | None:
@@ -190,7 +209,7 @@ def lag_bytes(claim: Claim, topics: Mapping[str, HeldTopic]) -> int | None:
 def limit_reached(hold: Hold, view: HoldView, now: datetime, share: float) -> str | None:
     """The first limit of which this share is used up, as a sentence; what is unknown is no limit."""
     age = now - hold.renewal.observed_at if hold.renewal is not None else timedelta(0)
-    if age >= hold.ttl * share:
+    if age >= hold.ttl * share and (share < 1 or was_recorded_unrenewed(hold, now)):
         return f"it was last renewed {_duration(age)} ago and its ttl is {_duration(hold.ttl)}"
     used = lag_bytes(hold.granted or hold.claim, view.topics) if hold.max_lag_bytes is not None else None
     if used is not None and hold.max_lag_bytes is not None and used >= hold.max_lag_bytes * share:
@@ -218,6 +237,42 @@ def are_limits_known(hold: Hold, view: HoldView) -> bool:
         return False
     held = (view.topics.get(name) for name in claim.offsets_among(view.topics))
     return hold.max_lag_age is None or all(topic is not None and topic.near_from is not None for topic in held)
+
+
+def longest_break(hold: Hold) -> timedelta:
+    """For so long a hold need not be observed, and the time counts all the same."""
+    return max(LEDGER_LEAST_BREAK, hold.ttl * BREAK_SHARE)
+
+
+def unrenewed_now(hold: Hold, time: TrustedTime) -> Unrenewed | None:
+    """What is to be written of a granted hold that is due; None: nothing, it is not, or what is written is fresh.
+
+    Whoever cannot write it cannot be written to: a time in which the API server was away does not count.
+    """
+    now, later, written = time.earliest, time.later, hold.unrenewed
+    if hold.granted is None or hold.renewal is None or now is None:
+        return None
+    if now < hold.renewal.observed_at + hold.ttl * DUE_SHARE:
+        return None
+    longest = longest_break(hold)
+    if written is None or not -2 * CLOCKS_AGREE <= later - written.until <= longest:
+        return Unrenewed(later, later)
+    return Unrenewed(written.since, later) if later - written.until >= longest / 3 else None
+
+
+def was_recorded_unrenewed(hold: Hold, now: datetime) -> bool:
+    """Whether it was observed to be due for long enough to be renewed; nobody relies on what was not granted."""
+    if hold.granted is None:
+        return True
+    return hold.unrenewed is not None and now >= hold.unrenewed.since + hold.ttl * DUE_SHARE
+
+
+def expires_at(hold: Hold) -> datetime | None:
+    """When it expires unless it is renewed, as far as it is known now."""
+    if hold.renewal is None:
+        return None
+    by_ttl = hold.renewal.observed_at + hold.ttl
+    return by_ttl if hold.unrenewed is None else max(by_ttl, hold.unrenewed.since + hold.ttl * DUE_SHARE)
 
 
 def at_risk_until(hold: Hold) -> datetime | None:

@@ -25,6 +25,10 @@ Safe readings of the design:
 * `"*": earliest` claims everything; what is granted of a topic begins at the greater of its intent and its log start,
   as a delete that was decided before the hold may still arrive.
 * A hold stays AtRisk for a minute, or a fifth of a short ttl, before it is Lost, except where records are gone already.
+* A granted hold expires only when it was observed for half of its ttl to be due (not renewed for the other half). That
+  is written down time and again; after a break of more than a sixth of the ttl (and two minutes), in which the API
+  server may have been away for the holder, too, it begins anew. So who renews each third of the
+  ttl has the time to do so after an outage, and a hold ends half a ttl after one at the latest, if it was the last.
 * Records that were granted are gone when the log starts after them, when it is another log (its topic was recreated),
   or when it ends before the granted offset. The last two need the fence's verdict: until then, and while it finds
   anything else of the log, the hold is AtRisk. A hold on everything is lost by any delete beyond an intent, because
@@ -55,6 +59,7 @@ from seawall.domain.ledger.held import (
     Renewal,
     are_limits_known,
     limit_reached,
+    unrenewed_now,
     was_recorded_at_risk,
 )
 
@@ -119,7 +124,13 @@ def _renewed(hold: Hold, _: HoldView, time: TrustedTime) -> HoldChange | None:
     if time.agreement is Agreement.UNKNOWN:
         return None
     sentence = "seen for the first time" if hold.renewal is None else "renewed"
-    return HoldChange(replace(hold, renewal=Renewal(hold.renew_time, time.later)), sentence)
+    return HoldChange(replace(hold, renewal=Renewal(hold.renew_time, time.later), unrenewed=None), sentence)
+
+
+def _due(hold: Hold, _: HoldView, time: TrustedTime) -> HoldChange | None:
+    """Before `_ended`, which so goes by what was written a moment ago."""
+    written = unrenewed_now(hold, time)
+    return None if written is None else HoldChange(replace(hold, unrenewed=written), "")
 
 
 def why_overtaken(hold: Hold, view: HoldView) -> str | None:
@@ -281,5 +292,5 @@ def _placed(hold: Hold, view: HoldView, _: TrustedTime) -> HoldChange | None:
     return HoldChange(replace(hold, granted_prefix=view.prefix), f"it holds topics of {view.prefix}")
 
 
-STEPS = (_released, _renewed, _overtaken, _ended, _granted, _stands, _counted, _placed)
+STEPS = (_released, _renewed, _overtaken, _due, _ended, _granted, _stands, _counted, _placed)
 """The changes, in the order in which they are looked for."""
