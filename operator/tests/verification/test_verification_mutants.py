@@ -17,11 +17,14 @@ from seawall.controllers.verification import WALVerificationController
 from seawall.domain.ledger.observation import Verifying
 from seawall.domain.spark_job import allowed as allowing
 from seawall.domain.spark_job import attempt, case, decide, following, holding, request
-from seawall.domain.verification import contract, kind, selection
+from seawall.domain.verification import contract, doubts, kind, schedule, selection
+from seawall.observe import claims
 from tests.purge import test_purge_verified as purges
 from tests.support.mutants import Mutant, find_survivors
+from tests.support.source_mutants import rewritten
 from tests.verification import test_verification as stories
 from tests.verification import test_verification_allowed as allowed
+from tests.verification import test_verification_doubts as doubted
 from tests.verification import test_verification_requests as requests
 
 Patch = pytest.MonkeyPatch
@@ -187,7 +190,25 @@ def forged(*, is_named: bool) -> Callable[[], None]:
     return partial(requests.test_a_forged_request_proves_nothing_and_no_job_is_started_on_it, is_named)
 
 
+NEWEST = doubted.test_the_newest_bad_verdict_stays_while_an_older_good_one_is_there
+OF_TWO = doubted.test_of_two_bad_verdicts_the_newer_one_stays
+OUTLIVES = doubted.test_a_bad_verdict_outlives_its_ttl_and_goes_when_nothing_counts_without_it
+
 MUTANTS: tuple[Mutant, ...] = (
+    (rewritten(doubts, "why_it_stays", "time <= ended", "time < ended", doubted), NEWEST),
+    (rewritten(doubts, "why_it_stays", "is_newer and ", "", doubted), OF_TWO),
+    (rewritten(doubts, "_may_replace", "other.metadata.deletion_timestamp is None and ", ""), OF_TWO),
+    (rewritten(doubts, "_may_replace", " and cluster_name(other) == cluster_name(obj)", ""), OF_TWO),
+    (rewritten(decide, "_after_the_end", "observed.outlives_ttl is not None", "False"), OUTLIVES),
+    (rewritten(WALVerificationController, "outlives_ttl", "not has_ttl or", "True or"), OUTLIVES),
+    (
+        rewritten(schedule, "_due", " if why_it_stays(each, observed.verifications) is None", ""),
+        doubted.test_a_bad_verdict_outlives_the_history_limits,
+    ),
+    (
+        rewritten(claims, "_is_of", "in {None, cluster.metadata.name}", "== cluster.metadata.name"),
+        doubted.test_a_bad_verdict_counts_also_when_its_spec_cannot_be_read,
+    ),
     (no_grant, stories.test_nothing_is_submitted_before_the_hold_is_granted),
     (any_request, stories.test_a_verdict_about_another_request_proves_nothing),
     (any_exit_code, stories.test_a_verdict_that_the_exit_code_contradicts_proves_nothing),

@@ -71,6 +71,10 @@ class SparkJobController(Controller[ObjectT, Observed, StatusT, JobAction], Gene
         """Why its hold must stay when it has passed; None: it may go."""
         return None
 
+    def outlives_ttl(self, obj: ObjectT) -> str | None:  # noqa: ARG002 - who overrides it needs it
+        """Why it must stay when it is over, whatever its ttl is; None: it may go."""
+        return None
+
     def details(self, obj: ObjectT) -> object | None:  # noqa: ARG002 - who overrides it needs it
         """What its kind alone decides a request by."""
         return None
@@ -93,7 +97,8 @@ class SparkJobController(Controller[ObjectT, Observed, StatusT, JobAction], Gene
         key = attempt_key(obj.metadata.key, obj.status.attempt)
         hold, application = self.kube.get(WALHold, key), self.applications.get(key)
         if obj.status.is_over:
-            return Observed(self.clock.now(), hold=hold, application=application)
+            stays = self.outlives_ttl(obj)
+            return Observed(self.clock.now(), hold=hold, application=application, outlives_ttl=stays)
         cluster = named_cluster(self.kube, obj)
         is_holding = obj.status.stage is JobStage.HOLDING
         if hold is None:  # what is held next is of another look

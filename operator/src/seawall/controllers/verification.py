@@ -9,6 +9,7 @@ from seawall.api.meta import InvalidSpec, Key
 from seawall.api.v1alpha1.spark_job import JobStage
 from seawall.api.v1alpha1.verification import WALVerification, WALVerificationStatus
 from seawall.controllers.spark_job import SparkJobController
+from seawall.domain.verification.doubts import doubted_by, why_it_stays
 from seawall.domain.verification.kind import Verification
 from seawall.ports import VerificationMeter
 
@@ -28,6 +29,13 @@ class WALVerificationController(SparkJobController[WALVerification, WALVerificat
         ended, is_good = obj.status.completion_time, obj.status.stage is JobStage.COMPLETED
         if ended is not None and is_good and not isinstance(obj.spec, InvalidSpec):
             self.meter.measure_verified(Key(obj.metadata.namespace, obj.spec.cluster_ref.name), ended)
+
+    def outlives_ttl(self, obj: WALVerification) -> str | None:
+        """Its bad verdict goes with it; only asked of one that has a ttl, and found something bad."""
+        has_ttl = not isinstance(obj.spec, InvalidSpec) and obj.spec.ttl_seconds_after_finished is not None
+        if not has_ttl or not doubted_by(obj.status):
+            return None
+        return why_it_stays(obj, self.kube.list(WALVerification, obj.metadata.namespace).items)
 
     def count(self, obj: WALVerification, status: WALVerificationStatus) -> None:
         """Its outcome, and what it read."""

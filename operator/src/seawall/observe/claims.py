@@ -126,14 +126,17 @@ class Verifications:
 
 
 def read_verifications(kube: Kube, cluster: WALCluster, policies: Iterable[Policy]) -> Verifications:
-    """All of the WALCluster's, if any policy requires one; one that cannot be read shows nothing.
+    """All of the WALCluster's, if any policy requires one; one that cannot be read shows nothing good.
+
+    It may not even say which WALCluster it is about: what it found bad has the id of a log, and counts.
 
     Raises:
         SeawallError: the API server did not answer, or refused.
     """
     if all(policy.safety.verification is None for policy in policies):
         return Verifications()
-    found = of_cluster(kube.list(WALVerification, cluster.metadata.namespace).items, cluster.metadata.name)
+    listing = kube.list(WALVerification, cluster.metadata.namespace)
+    found = [each for each in listing.items if _is_of(each, cluster)]
     return Verifications(
         tuple(row for each in found for row in verified_by(each)),
         tuple(
@@ -196,9 +199,9 @@ def _may_hold_of(hold: WALHold, cluster: WALCluster, other: WALCluster) -> bool:
     return is_on_any and hold.metadata.creation_timestamp < other.metadata.creation_timestamp
 
 
-def _is_of(policy: WALPurgePolicy, cluster: WALCluster) -> bool:
+def _is_of(obj: WALPurgePolicy | WALVerification, cluster: WALCluster) -> bool:
     """One that does not say which WALCluster it is about may be about this one."""
-    return cluster_name(policy) in {None, cluster.metadata.name}
+    return cluster_name(obj) in {None, cluster.metadata.name}
 
 
 def _is_going(obj: WALVerification) -> bool:

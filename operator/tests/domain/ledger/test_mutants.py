@@ -291,6 +291,20 @@ MUTANTS = (
         "test_verified.test_the_topics_that_replay_count_when_another_one_does_not()",
     ),
     Mutant(
+        "a good verdict of a level that cannot be read counts",
+        f"{LEDGER}/declared.py",
+        "(is_readable if row.verified else has_verdict)",
+        "row.verified or has_verdict",
+        "test_verified.test_of_a_verification_whose_spec_cannot_be_read_the_bad_verdicts_count_alone()",
+    ),
+    Mutant(
+        "a bad verdict goes with the spec",
+        f"{LEDGER}/declared.py",
+        "if not status.is_over or",
+        "if not is_readable or not status.is_over or",
+        "test_verified.test_of_a_verification_whose_spec_cannot_be_read_the_bad_verdicts_count_alone()",
+    ),
+    Mutant(
         "a topic that does not replay counts",
         f"{LEDGER}/bounds.py",
         "or run.finished_at > doubted[run.topic]",

@@ -50,6 +50,10 @@ class Outcome(StrEnum):
     """Nothing was proved either way. Retried, at most twice."""
 
 
+VERDICTS = frozenset({Outcome.PASSED, Outcome.FAILED})
+"""The outcomes of a log that was read: others prove nothing, for it or against it."""
+
+
 class NotReadTopic(StatusModel):
     """A topic that was selected and not read."""
 

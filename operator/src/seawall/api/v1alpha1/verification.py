@@ -30,7 +30,8 @@ class WALVerificationSpec(VerificationTemplate):
     spark: SparkOverrides = SparkOverrides()
     """How large the Spark application is, where it differs from what the WALCluster says."""
     ttl_seconds_after_finished: TtlSeconds | None = None
-    """Seconds after the end at which the object is deleted, with its application; absent means never."""
+    """Seconds after the end at which the object is deleted, with its application; absent means never. One
+    that found a topic bad stays while an older one is there that would count again without it."""
 
 
 class VerifiedTopic(StatusModel):

@@ -110,4 +110,5 @@ class VerificationSchedule(VerificationTemplate):
     successful_runs_history_limit: KeptTimes = 3
     """For how many times verifications are kept that completed."""
     failed_runs_history_limit: KeptTimes = 3
-    """For how many times verifications are kept of which any failed."""
+    """For how many times verifications are kept of which any failed. One without which an older good one of a topic
+    would count again is kept beyond that."""

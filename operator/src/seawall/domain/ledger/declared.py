@@ -10,7 +10,7 @@ from seawall.api.v1alpha1.hold import ALL_TOPICS, HeldFrom, HoldState, WALHold
 from seawall.api.v1alpha1.policy import WALPurgePolicy
 from seawall.api.v1alpha1.purge import WALPurge
 from seawall.api.v1alpha1.purge_template import PurgeTemplate
-from seawall.api.v1alpha1.spark_job import Outcome
+from seawall.api.v1alpha1.spark_job import VERDICTS
 from seawall.api.v1alpha1.subscription import WAL_SUBSCRIPTION
 from seawall.api.v1alpha1.verification import WALVerification
 from seawall.api.v1alpha1.verification_level import VerificationLevel
@@ -46,20 +46,20 @@ def level_of(level: VerificationLevel) -> Level:
             assert_never(unknown)
 
 
-VERDICTS = frozenset({Outcome.PASSED, Outcome.FAILED})
-"""The outcomes of a log that was read: others prove nothing, for it or against it."""
-
-
 def verified_by(obj: WALVerification) -> tuple[Verified, ...]:
-    """What a verification that is over says of each topic; one that cannot be read, or has no verdict, says nothing."""
-    status = obj.status
-    if isinstance(obj.spec, InvalidSpec) or not status.is_over or status.completion_time is None:
+    """What a verification that is over says of each topic; one that has no verdict says nothing.
+
+    Of a spec that cannot be read the level is not known: what was found bad stays so, and what was good does not count.
+    """
+    status, is_readable = obj.status, not isinstance(obj.spec, InvalidSpec)
+    if not status.is_over or status.completion_time is None:
         return ()
-    level, ended, has_verdict = level_of(obj.spec.level), status.completion_time, status.outcome in VERDICTS
+    level = Level.COVERAGE if isinstance(obj.spec, InvalidSpec) else level_of(obj.spec.level)
+    ended, has_verdict = status.completion_time, status.outcome in VERDICTS
     return tuple(
         Verified(row.name, row.topic_id, level, row.verified_from, ended, replays=row.verified)
         for row in status.topics
-        if row.verified or has_verdict
+        if (is_readable if row.verified else has_verdict)
     )
 
 

@@ -55,6 +55,8 @@ class Observed:
     """Why its hold must stay when it has passed: who holds next does not yet. None: it may go."""
     details: object | None = None
     """What its kind alone reads before a request is frozen, and afterwards if its kind still goes by it."""
+    outlives_ttl: str | None = None
+    """Why it must stay after its ttl, in one clause. None: it may go."""
     obstacle: str | None = None
     """Why the parts of the attempt cannot be read: the API server refuses. Then nothing is known of them."""
 

@@ -65,6 +65,8 @@ def _after_the_end(
     left_over = leftovers(obj, observed)
     if left_over:
         return silent(obj, "what its attempts have left goes", None, *left_over)
+    if observed.outlives_ttl is not None:
+        return silent(obj, f"the {kind.noun} is over, and stays: {observed.outlives_ttl}")
     return wait_for_ttl(obj, kind.noun, obj.status.completion_time, observed.now)
 
 

@@ -35,6 +35,7 @@ from seawall.domain.schedule import BadSchedule, Cron, TimeInName, beyond_histor
 from seawall.domain.spark_job.actions import MAX_NAME
 from seawall.domain.step import Event, EventType
 from seawall.domain.times import SCHEDULE_OBSERVE_SECONDS
+from seawall.domain.verification.doubts import why_it_stays
 from seawall.domain.verification.reasons import ScheduledReason
 
 _TIME = TimeInName("%y%m%d%H%M", 10)
@@ -220,7 +221,7 @@ def _due(cluster: WALCluster, observed: Observed) -> tuple[tuple[ScheduleAction,
     own = OwnVerifications.of(cluster, observed.verifications)
     due = None if spec.suspend else times.latest(cluster.metadata.creation_timestamp, observed.now)
     actions = (
-        *(RemoveVerification(each) for each in own.beyond(spec)),
+        *(RemoveVerification(each) for each in own.beyond(spec) if why_it_stays(each, observed.verifications) is None),
         *_missing(cluster, spec, _time_to_make(own, due), own, observed),
     )
     following = (times.following(observed.now) - observed.now).total_seconds()
