@@ -15,6 +15,7 @@ from seawall.domain.managed_kafka.found import FoundObject, FoundPod, InSync, Re
 from seawall.domain.managed_kafka.names import (
     CERTIFICATE_ANNOTATION,
     MANAGED_ID_ANNOTATION,
+    TAKEN_OUT_ANNOTATION,
     TEMPLATE_HASH_ANNOTATION,
     format_name,
     identity_name,
@@ -235,7 +236,12 @@ def test_a_statefulset_makes_no_pod_any_more_at_the_version_that_was_read(manage
     managed.objects.stop(before, owner.metadata.namespace)
     after = managed.objects.find(owner.metadata.key).objects[place]
     assert (before.replicas, after.replicas) == (1, 0)
-    assert (after.uid, after.annotations) == (before.uid, before.annotations)
+    assert (before.is_taken_out, after.is_taken_out) == (False, True)
+    mark = {TAKEN_OUT_ANNOTATION: f"{before.uid}@{before.generation + 1}"}
+    assert (after.uid, after.annotations) == (before.uid, {**before.annotations, **mark})
+    managed.objects.stop(after, owner.metadata.namespace)
+    again = managed.objects.find(owner.metadata.key).objects[place]
+    assert (again.is_taken_out, again.annotations) == (True, after.annotations), "nothing else became of it"
     with pytest.raises(Conflict):
         managed.objects.stop(before, owner.metadata.namespace)
 

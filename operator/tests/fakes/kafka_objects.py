@@ -10,7 +10,7 @@ from seawall.api.meta import Key
 from seawall.api.v1alpha1.cluster import WALCluster
 from seawall.domain.errors import Conflict, Refused
 from seawall.domain.managed_kafka.found import FoundKafka, FoundObject, FoundPod, Record, VolumeSize
-from seawall.domain.managed_kafka.names import KAFKA_LABEL, NODE_LABEL, format_name, identity_name
+from seawall.domain.managed_kafka.names import KAFKA_LABEL, NODE_LABEL, TAKEN_OUT_ANNOTATION, format_name, identity_name
 from seawall.domain.managed_kafka.objects import Manifest, ObjectKind, spec_digest
 from tests.fakes.ids import new_uid
 
@@ -72,6 +72,7 @@ class FakeKafkaObjects:
             version=str(next(self._versions)),
             min_available=manifest.body["spec"]["minAvailable"] if manifest.kind is ObjectKind.BUDGET else None,
             replicas=manifest.body["spec"]["replicas"] if manifest.kind is ObjectKind.STATEFUL_SET else None,
+            generation=1 if manifest.kind is ObjectKind.STATEFUL_SET else 0,
             size=_size(manifest) if manifest.kind is ObjectKind.VOLUME else None,
             spec_digest=spec_digest(manifest.body["spec"]) if manifest.kind is ObjectKind.NETWORK_POLICY else "",
         )
@@ -86,7 +87,8 @@ class FakeKafkaObjects:
         body["spec"] = {**body["spec"], "template": manifest.body["spec"]["template"]}
         annotations = {**found.annotations, **manifest.annotations}
         self.made[place] = replace(self.made[place], body=body, annotations=annotations)
-        self.meta[place] = replace(found, annotations=annotations, version=str(next(self._versions)))
+        version, generation = str(next(self._versions)), found.generation + 1
+        self.meta[place] = replace(found, annotations=annotations, version=version, generation=generation)
 
     def change_budget(self, budget: FoundObject, namespace: str, manifest: Manifest) -> None:
         """Replaces its number."""
@@ -123,14 +125,12 @@ class FakeKafkaObjects:
         self.resize(place, requested=size)
 
     def stop(self, statefulset: FoundObject, namespace: str) -> None:
-        """Replaces the number of its pods."""
+        """Replaces the number of its pods, and the mark."""
         place = (statefulset.kind, Key(namespace, statefulset.name))
         found = self.meta.get(place)
         if found is None or found != statefulset:
             raise Conflict(f"StatefulSet {statefulset.name} changed")
-        body = {**self.made[place].body, "spec": {**self.made[place].body["spec"], "replicas": 0}}
-        self.made[place] = replace(self.made[place], body=body)
-        self.meta[place] = replace(found, replicas=0, version=str(next(self._versions)))
+        self.scale(place, 0, {TAKEN_OUT_ANNOTATION: found.mark_of_stop})
 
     def delete(self, found: FoundObject, namespace: str) -> None:
         """By UID and version."""
@@ -170,6 +170,15 @@ class FakeKafkaObjects:
         """Somebody deletes an object."""
         self.made.pop((kind, key), None)
         self.meta.pop((kind, key), None)
+
+    def scale(self, place: Place, replicas: int, marks: Mapping[str, str] | None = None) -> None:
+        """Somebody scales a StatefulSet."""
+        found, made = self.meta[place], self.made[place]
+        self.made[place] = replace(made, body={**made.body, "spec": {**made.body["spec"], "replicas": replicas}})
+        annotations = {**found.annotations, **(marks or {})}
+        version, generation = str(next(self._versions)), found.generation + (found.replicas != replicas)
+        changed = replace(found, annotations=annotations, version=version, generation=generation)
+        self.meta[place] = replace(changed, replicas=replicas)
 
     def resize(self, place: Place, **changes: object) -> None:
         """The storage driver, or somebody, changes the size of a volume, or says how that goes."""

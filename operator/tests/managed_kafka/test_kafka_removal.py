@@ -339,3 +339,65 @@ def test_none_is_stopped_for_good_while_none_may_begin(world: RemovalWorld) -> N
     world.kafka.moves.features["metadata.version"] = 30
     world.live()
     assert world.is_done()
+
+
+def test_one_that_somebody_scales_to_0_is_away_and_not_taken_out(world: RemovalWorld) -> None:
+    """As step 1 of bringing a volume back; no words of the spec say that it is to leave."""
+    world.keeps = True
+    before, written = {name: log.replicas for name, log in world.kafka.logs.items()}, len(world.kube.events)
+    world.scale_set(2)
+    world.live(ticks=200)
+    back = "kubectl scale statefulset wal-2 --replicas=1 -n db brings it back"
+    said = f"node 2: its StatefulSet has replicas 0, and not by Seawall: {back}"
+    assert world.condition() == ("False", "NodesNotOnline", said)
+    assert [node.id for node in world.nodes] == [0, 1, 2, 3, 100, 101, 102], "and no other is made for it"
+    assert (world.removal(), world.entry(), world.stopped) == (None, None, set())
+    assert budget(world) == 3, "no other may be evicted meanwhile"
+    assert world.kafka.moves.unregistered == set()
+    assert not identity(world).nodes[2].removed
+    assert {event.reason for event in world.kube.events[written:]} == {"NodesNotOnline"}
+    assert {name: log.replicas for name, log in world.kafka.logs.items()} == before
+    world.scale_back()
+    world.live()
+    assert world.condition() == ("True", "AllOnline", "7 nodes are Online")
+
+
+def test_one_that_leaves_and_that_somebody_scales_to_0_is_emptied_all_the_same(world: RemovalWorld) -> None:
+    world.keeps = True
+    world.scale(3)
+    world.live(until=lambda: world.removal() is not None)
+    world.scale_set(3)
+    world.live(ticks=60)
+    assert world.stopped == set()
+    assert world.says("RemovingNode")
+    assert "replicas of 1 topics (late-3) are on it" in sentence(world)
+    world.scale(4)
+    world.live(ticks=60)
+    assert world.says("NodesNotOnline"), "there is a way back until Seawall has stopped it"
+    world.scale(3)
+    world.keeps = False
+    world.live()
+    assert world.is_done()
+    assert "Stopped node 3: nothing is on it" in [event.message for event in world.kube.events]
+
+
+def test_one_that_was_taken_out_and_is_scaled_back_is_not_taken_out_by_the_next_who_scales_it(
+    world: RemovalWorld,
+) -> None:
+    """The mark is of one stop: a person took that back, and needs its volume later."""
+    world.scale(3)
+    world.live(until=lambda: 3 in world.stopped)
+    world.scale_set(3, 1)
+    world.scale(4)
+    world.live()
+    assert 3 in world.objects.pods[WAL]
+    world.scale_set(3)
+    world.live()
+    assert world.says("NodesNotOnline")
+    assert [node.id for node in world.nodes if not node.is_leaving] == [0, 1, 2, 3, 100, 101, 102]
+    assert not identity(world).nodes[3].removed
+
+
+def budget(world: RemovalWorld) -> int:
+    found = world.objects.made[ObjectKind.BUDGET, Key(WAL.namespace, "wal-kafka-brokers")]
+    return int(found.body["spec"]["minAvailable"])

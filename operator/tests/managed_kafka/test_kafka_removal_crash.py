@@ -96,6 +96,8 @@ MOVES: tuple[Move, ...] = (
     of("kill", 0),
     of("kill", 3),
     of("lose_disk", 3),
+    of("scale_set", 2),
+    of("scale_set", 3),
     of("forget_status"),
     of("go_on"),
     of("delete_and_apply"),
@@ -116,6 +118,7 @@ def lived(start: RemovalWorld, at: int, move: Move) -> RemovalWorld:
     if entry is not None and entry.kind == DisruptionKind.DATANODE_RESTART:
         world.write_entry(None)
     world.kube.apply(WAL, world.spec)
+    world.scale_back()
     world.live()
     return world
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable
+from functools import partial
 
 import pytest
 
@@ -11,9 +12,11 @@ from seawall.api.v1alpha1.kafka_node_pools import NodePool
 from seawall.controllers.controller import Controller
 from seawall.controllers.since import Since
 from seawall.domain.ledger import restarts
-from seawall.domain.managed_kafka import emptiness, removal, scale
+from seawall.domain.managed_kafka import emptiness, removal, scale, states
+from seawall.domain.managed_kafka.found import FoundObject
 from seawall.domain.times import MANAGED_KAFKA_EMPTY_FOR
 from tests.managed_kafka import test_kafka_removal as stories
+from tests.managed_kafka import test_managed_kafka_scale as scaled
 from tests.support.mutants import Mutant, find_survivors
 from tests.support.source_mutants import rewritten
 from tests.worlds import kafka_removal_world
@@ -44,6 +47,16 @@ def one_look(patch: Patch) -> None:
 def ids_are_used_again(patch: Patch) -> None:
     """Neither the identity nor the status keeps one from it."""
     patch.setattr(NodePool, "without", lambda pool, _: pool)
+
+
+def whoever_scales_to_0_takes_it_out(patch: Patch) -> None:
+    """Nothing tells Seawall's stop from that of others."""
+    patch.setattr(FoundObject, "is_taken_out", property(lambda found: found.replicas == 0))
+
+
+def a_mark_is_for_ever(patch: Patch) -> None:
+    """Whoever scaled it back meanwhile."""
+    patch.setattr(FoundObject, "mark_of_stop", property(lambda found: found.uid))
 
 
 MUTANTS: tuple[Mutant, ...] = (
@@ -102,6 +115,26 @@ MUTANTS: tuple[Mutant, ...] = (
     (
         rewritten(removal, "_goes", "node.pool.storage.delete_claim for", "True for"),
         of(stories.test_a_broker_is_emptied_stopped_forgotten_and_its_objects_go_but_for_its_volume),
+    ),
+    (
+        whoever_scales_to_0_takes_it_out,
+        of(stories.test_one_that_somebody_scales_to_0_is_away_and_not_taken_out),
+    ),
+    (
+        whoever_scales_to_0_takes_it_out,
+        of(stories.test_one_that_leaves_and_that_somebody_scales_to_0_is_emptied_all_the_same),
+    ),
+    (
+        whoever_scales_to_0_takes_it_out,
+        partial(scaled.test_a_node_that_somebody_scales_to_0_stays_declared, scaled.BOTH_UP),
+    ),
+    (
+        rewritten(states, "_of_scale", "statefulset.replicas != 0", "True"),
+        partial(scaled.test_what_is_wrong_with_its_volume_is_told_beside_it, copy.deepcopy(scaled.BROUGHT_UP)),
+    ),
+    (
+        a_mark_is_for_ever,
+        of(stories.test_one_that_was_taken_out_and_is_scaled_back_is_not_taken_out_by_the_next_who_scales_it),
     ),
     (
         ids_are_used_again,

@@ -14,7 +14,7 @@ from seawall.api.v1alpha1.managed_kafka import ManagedKafka
 from seawall.domain.kafka import NoKafka, Unreachable
 from seawall.domain.managed_kafka.found import KafkaAnswer
 from seawall.domain.managed_kafka.identity import NodeRecord
-from seawall.domain.managed_kafka.names import FORMAT_VOLUME_ANNOTATION
+from seawall.domain.managed_kafka.names import FORMAT_VOLUME_ANNOTATION, identity_name
 from seawall.domain.managed_kafka.node import Ids, nodes_of
 from seawall.domain.managed_kafka.objects import ObjectKind
 from seawall.domain.managed_kafka.tokens import heard_of
@@ -380,3 +380,141 @@ def test_files_of_nodes_name_no_controller_that_is_out() -> None:
     kafka = ManagedKafka.model_validate({"version": "4.3.1", "nodePools": pools, "security": {"insecure": True}})
     found = nodes_of(WAL, kafka, Ids(used=frozenset({100, 101, 102, 103}), removed=frozenset({101})))
     assert [tuple(node.kafka.controller_ids) for node in found] == [(100, 102, 103)] * 4
+
+
+BEGIN = "for a new, empty Kafka delete the WALCluster, its volumes and both ConfigMaps, and apply it again"
+
+
+def never_comes_up(*refused: str) -> VotersWorld:
+    """Five are declared, and a quota refuses volumes."""
+    world = VotersWorld(first=5)
+    world.objects.refuses = dict.fromkeys(refused, "exceeded quota")
+    world.live(ticks=60)
+    world.changes = True
+    return world
+
+
+def test_a_quorum_is_not_formed_with_first_voters_that_nobody_declares() -> None:
+    """Five were made ids, two never got a volume, and three are declared: three of five votes would be there."""
+    world = never_comes_up("data-wal-103", "data-wal-104")
+    world.controllers(3)
+    world.live(ticks=60)
+    said = f"controllers 103, 104 were to vote, and not declared: declare as many as there were, or {BEGIN}"
+    assert world.condition() == ("False", "NodesNotDeclared", said)
+    assert world.formatted == []
+    assert not world.tokens()
+    assert {kind for kind, _ in world.objects.made} == {ObjectKind.VOLUME}
+    world.objects.refuses.clear()
+    world.live(ticks=60)
+    assert world.formatted == []
+    world.controllers(5)
+    world.live()
+    assert world.is_done()
+    assert set(world.votes()) == {100, 101, 102, 103, 104}
+
+
+def test_of_two_that_never_came_up_one_with_a_volume_changes_nothing() -> None:
+    world = never_comes_up("data-wal-104")
+    world.controllers(3)
+    world.live(ticks=60)
+    said = f"controller 104 was to vote, and not declared: declare as many as there were, or {BEGIN}"
+    assert world.condition() == ("False", "NodesNotDeclared", said)
+    assert world.formatted == []
+
+
+def test_two_that_never_came_up_leave_and_do_not_wait_for_each_other() -> None:
+    """Their pods have no machine. The quorum is of five by then, and three of them are there."""
+    world = VotersWorld(first=5)
+    world.held |= {103, 104}
+    world.live(ticks=100)
+    assert world.living() == {100, 101, 102}
+    world.changes = True
+    calls = Calls(world.check, CHANGES)
+    world.controllers(3)
+    world.live(calls, ticks=800)
+    assert world.is_done()
+    assert set(world.votes()) == {100, 101, 102}
+    assert world.says("RollingNodes"), "in this world nobody restarts who has five in its files"
+    assert identity(world).formed
+    assert [name for name in calls.names if name in {*VOTES, "stop"}].count("remove_voter") == 2
+
+
+def test_two_that_leave_and_are_down_do_not_wait_for_each_other() -> None:
+    world = five()
+    world.holds(103)
+    world.holds(104)
+    world.controllers(3)
+    world.live(ticks=1200)
+    assert world.is_done()
+
+
+def test_one_that_stays_and_is_down_is_waited_for_by_those_that_leave() -> None:
+    world = five()
+    world.holds(102)
+    world.holds(104)
+    world.controllers(3)
+    world.live(ticks=200)
+    assert len(world.votes()) == 5
+    assert world.change() is not None
+    world.returns(102)
+    world.live(ticks=1200)
+    assert world.is_done()
+
+
+def test_one_of_a_first_life_of_three_begins_with_none_of_the_two_others() -> None:
+    world = VotersWorld()
+    world.held |= {100, 101, 102}
+    world.live(ticks=60)
+    assert len(world.tokens()) > 3, "they might have been formatted"
+    world.held.clear()
+    world.controllers(1)
+    world.delete_and_apply()
+    world.live(ticks=100)
+    said = f"controllers 101, 102 were to vote, and not declared: declare as many as there were, or {BEGIN}"
+    assert world.condition() == ("False", "NodesNotDeclared", said)
+    assert {node for node, _ in world.formatted} <= {0, 1, 2}, "no controller"
+    assert not world.objects.pods.get(WAL)
+    world.controllers(3)
+    world.changes = True
+    world.live()
+    assert world.is_done()
+
+
+def test_what_a_quorum_was_formed_without_gets_its_votes_when_it_is_declared_again() -> None:
+    """As an older Seawall formed it: three of five are there, and two of no list were never heard from."""
+    world = VotersWorld(first=5)
+    world.held |= {103, 104}
+    world.live(ticks=100)
+    forget_nodes(world, 103, 104)
+    world.controllers(3)
+    world.live(ticks=100)
+    assert sentence(world) == "controllers 103, 104 were to vote, and not declared: declare as many as there were"
+    assert not identity(world).formed
+    world.controllers(5)
+    world.held.clear()
+    world.changes = True
+    world.live()
+    assert world.is_done()
+    assert world.votes() == identity(world).initial
+
+
+def forget_nodes(world: VotersWorld, *nodes: int) -> None:
+    """Nothing of these is there, or remembered."""
+    key, known = Key(WAL.namespace, identity_name(WAL.name)), identity(world)
+    kept = {node: record for node, record in known.nodes.items() if node not in nodes}
+    record = world.objects.records[key]
+    world.objects.records[key] = replace(record, data=known.model_copy(update={"nodes": kept}).written())
+    for place in [place for place, meta in world.objects.meta.items() if meta.node in nodes]:
+        world.objects.remove(*place)
+    for node in nodes:
+        world.kill(node)
+
+
+def test_voters_in_no_list_are_told_of_a_kafka_that_was_formed_with_them() -> None:
+    world = five()
+    forget_nodes(world, 103, 104)
+    world.controllers(3)
+    world.live(ticks=100)
+    take = "take the vote with kafka-metadata-quorum.sh remove-controller"
+    said = f"controllers 103, 104 vote, and are not declared: declare as many as there were, or {take}"
+    assert world.condition() == ("False", "NodesNotDeclared", said)

@@ -8,7 +8,7 @@ from collections.abc import Callable
 import pytest
 
 from seawall.controllers.controller import Controller
-from seawall.domain.managed_kafka import emptiness, node, tokens, volumes, voter_change, voters
+from seawall.domain.managed_kafka import decide, emptiness, node, plan, scale, tokens, volumes, voter_change, voters
 from tests.managed_kafka import test_kafka_voters as stories
 from tests.support.mutants import Mutant, find_survivors
 from tests.support.source_mutants import rewritten
@@ -58,11 +58,11 @@ MUTANTS: tuple[Mutant, ...] = (
         of(stories.test_its_vote_goes_only_after_a_silence_and_then_looks_that_lie_apart),
     ),
     (  # two away
-        rewritten(voters, "_against_removal", "yield from _behind(quorum, wish.node)", ""),
+        rewritten(voters, "_against_removal", "yield from _behind(quorum, away)", ""),
         of(stories.test_nothing_is_changed_while_another_one_is_behind),
     ),
     (
-        rewritten(voters, "_against_addition", "yield from _behind(quorum, None)", ""),
+        rewritten(voters, "_against_addition", "yield from _behind(quorum, frozenset())", ""),
         of(stories.test_nobody_gets_a_vote_while_a_voter_is_away),
     ),
     (
@@ -106,6 +106,30 @@ MUTANTS: tuple[Mutant, ...] = (
     (
         rewritten(voters, "_leaving", "has_caught_up(voter, quorum), ", ""),
         stories.test_one_that_is_down_leaves_first,
+    ),
+    (  # each of two keeps the other's vote
+        rewritten(voters, "_away_as_well", "return away if wish.node in away else set()", "return set()"),
+        stories.test_two_that_never_came_up_leave_and_do_not_wait_for_each_other,
+    ),
+    (  # who stays is not waited for
+        rewritten(voters, "_away_as_well", "if voter.id in leaving and not", "if not"),
+        stories.test_one_that_stays_and_is_down_is_waited_for_by_those_that_leave,
+    ),
+    (
+        rewritten(plan, "plan", " or case.missing_voters", "", decide),
+        stories.test_a_quorum_is_not_formed_with_first_voters_that_nobody_declares,
+    ),
+    (
+        rewritten(tokens, "recorded", "is_heard and not case.missing_voters", "is_heard", plan),
+        stories.test_what_a_quorum_was_formed_without_gets_its_votes_when_it_is_declared_again,
+    ),
+    (  # tells somebody to delete what may be needed
+        rewritten(scale, "why_undeclared", "begin if is_empty else ''", "begin", decide),
+        stories.test_what_a_quorum_was_formed_without_gets_its_votes_when_it_is_declared_again,
+    ),
+    (
+        rewritten(scale, "why_undeclared", "voting := _undeclared_voters(case)", "voting := ()", decide),
+        stories.test_voters_in_no_list_are_told_of_a_kafka_that_was_formed_with_them,
     ),
     (  # stopped with its vote
         rewritten(emptiness, "_vote", "any(each.id == node.id for each in quorum.voters)", "False"),

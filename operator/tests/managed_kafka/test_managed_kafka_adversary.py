@@ -73,6 +73,7 @@ MOVES: tuple[Move, ...] = (
     *(of("lose_record", name) for name in ("wal-kafka-identity", "wal-kafka-format")),
     of("delete_and_apply"),
     of("scale", 4),
+    *(of("scale_set", node) for node in (2, 101)),
     of("forget_status"),
     of("open_policy"),
     of("remove_policy"),
@@ -100,6 +101,7 @@ def lived(start: ManagedWorld, at: int, move: Move) -> ManagedWorld:
     calls.make_before(at, lambda: move(world))
     world.live(calls, ticks=90)
     world.held.clear()
+    world.scale_back()
     world.live()
     return world
 

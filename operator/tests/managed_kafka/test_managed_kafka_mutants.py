@@ -115,7 +115,7 @@ SCALED: tuple[Mutant, ...] = (
         of_a_world(scaled.test_who_joins_is_told_as_such_and_who_is_away_beside_it_is_not_hidden),
     ),
     (
-        rewritten(scale, "undeclared", "registered - declared", "registered - registered", decide),
+        rewritten(scale, "undeclared", "registered - declared", "registered - registered"),
         of_a_world(scaled.test_a_walcluster_that_is_made_again_without_a_pool_says_whom_it_lacks),
     ),
 )

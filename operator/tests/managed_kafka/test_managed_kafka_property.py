@@ -49,6 +49,7 @@ def tell(begins_new: bool, story: list[tuple[Move, int]]) -> ManagedWorld:  # no
             if process.tick(WAL).after != 0:
                 world.go_on()
     world.held.clear()
+    world.scale_back()
     world.live()
     condition = world.condition()
     assert condition is not None

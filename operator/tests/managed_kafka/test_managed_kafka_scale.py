@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+from dataclasses import dataclass
 from typing import Any
 
 import pytest
@@ -17,7 +18,7 @@ from seawall.domain.managed_kafka.objects import ObjectKind
 from tests.managed_kafka.test_kafka_roll import BROUGHT_UP as ROLLED
 from tests.managed_kafka.test_managed_kafka_crash import identity
 from tests.worlds.kafka_roll_world import RollWorld
-from tests.worlds.managed_world import BROKERS, CHANGES, WAL, ManagedWorld
+from tests.worlds.managed_world import BROKERS, CHANGES, WAL, ManagedWorld, pool
 from tests.worlds.purge_world import Calls
 
 BROUGHT_UP = ManagedWorld().bring_up()
@@ -106,6 +107,59 @@ def test_the_budget_counts_a_node_before_it_is_there(world: ManagedWorld) -> Non
     world.live(calls)
     assert calls.names.count("change_budget") == 1
     assert budget(world) == 3
+
+
+@dataclass
+class BothWorld(ManagedWorld):
+    """Nodes with both roles vote."""
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        both = {**pool("both", "controller", 0, 3), "roles": ["controller", "broker"], "heap": "128Mi"}
+        self.spec = {**self.spec, "kafka": {"managed": {**self.spec["kafka"]["managed"], "nodePools": [both]}}}
+        self.kube.apply(WAL, self.spec)
+
+    def has_quorum(self) -> bool:
+        """Whether more than half of them run."""
+        return len(self.running) > 1
+
+    def hear_controllers(self) -> None:
+        """The voters are the nodes."""
+        moves = self.kafka.moves
+        moves.controllers, moves.controllers_down = BROKERS, {*BROKERS} - self.running
+        found = {node: disk.directory for node in BROKERS if (disk := self.disk_of(node)) and disk.directory}
+        moves.directories.update(found)
+        moves.unheard = {*BROKERS} - moves.directories.keys()
+
+
+BOTH_UP = BothWorld().bring_up()
+SCALED = "its StatefulSet has replicas 0, and not by Seawall: kubectl scale statefulset wal-2 --replicas=1 -n db"
+
+
+@pytest.mark.parametrize("start", [BROUGHT_UP, BOTH_UP], ids=["separate", "both"])
+def test_a_node_that_somebody_scales_to_0_stays_declared(start: ManagedWorld) -> None:
+    world = copy.deepcopy(start)
+    before, budgets = uids(world), {key.name: made.body for (_, key), made in world.objects.made.items()}
+    world.scale_set(2)
+    world.live(ticks=100)
+    assert world.condition() == ("False", "NodesNotOnline", f"node 2: {SCALED} brings it back")
+    assert uids(world) == {node: uid for node, uid in before.items() if node != 2}, "no other is made, or goes"
+    assert {key.name: made.body for (_, key), made in world.objects.made.items()}.keys() == budgets.keys()
+    assert budget(world) == 2, "no other one may be evicted"
+    world.scale_back()
+    world.live()
+    assert world.says("AllOnline")
+    assert budget(world) == 2
+    assert [node.id for node in world.nodes] == sorted(before)
+
+
+def test_what_is_wrong_with_its_volume_is_told_beside_it(world: ManagedWorld) -> None:
+    world.scale_set(2)
+    world.lose_volume(2)
+    world.live(ticks=20)
+    found = sentence(world)
+    assert "its volume data-wal-2 is gone" in found
+    assert SCALED in found
 
 
 LACKS = "node 200 of this Kafka is not declared, and what is on its volume may be needed"

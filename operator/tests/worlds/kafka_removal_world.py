@@ -76,14 +76,11 @@ class RemovalWorld(ManagedWorld):
         """Pods of what makes none end, and are gone a look later."""
         for node in self.ending:
             self.kill(node)
-            self.held.discard(node)
         self.ending = set()
         for meta in self.objects.meta.values():
-            if meta.replicas == 0 and meta.node is not None:
-                self.held.add(meta.node)
-                if meta.node in self.objects.pods.get(WAL, {}):
-                    self.objects.update_pod(WAL, meta.node, is_terminating=True)
-                    self.ending.add(meta.node)
+            if meta.replicas == 0 and meta.node in self.objects.pods.get(WAL, {}):
+                self.objects.update_pod(WAL, meta.node, is_terminating=True)
+                self.ending.add(meta.node)
         super().kubelet()
 
     # --- Kafka
@@ -143,11 +140,15 @@ class RemovalWorld(ManagedWorld):
         super().check(after)
 
     def _check_stopped(self, after: str) -> None:
-        stopped = {meta.node for meta in self.objects.meta.values() if meta.replicas == 0 and meta.node is not None}
+        stopped = self.taken_out()
         for node in stopped - self.stopped:
             if not self.is_unseen and self.on(node):
                 self.violations.append(f"K5: {node} is stopped with {self.on(node)} on it {after}")
         self.stopped |= stopped
+
+    def taken_out(self) -> set[int]:
+        """Nodes that the operator has stopped, and not somebody else."""
+        return {meta.node for meta in self.objects.meta.values() if meta.is_taken_out and meta.node is not None}
 
     def _check_forgotten(self, after: str) -> None:
         for node in self.kafka.moves.unregistered - self.forgotten:

@@ -121,6 +121,8 @@ class VotersWorld(RemovalWorld):
         moves.controllers_down = set(moves.controllers) - living
         moves.observers = following
         heard = {self.votes()[each] for each in living} | set(following.values())
+        never = {disk for disk in self.votes().values() if disk not in {made for _, made in self.formatted}}
+        moves.unheard = {each for each, disk in self.votes().items() if disk in never and each not in following}
         told = {*self.votes().values(), *following.values()}
         moves.silent = {each: moves.silent.get(each, 0) + int(WAITS * 1000) for each in told - heard}
         moves.voter_lags = {each: 20 for each in (*living, *following) if self.behind.get(each)}
@@ -184,8 +186,7 @@ class VotersWorld(RemovalWorld):
 
     def _check_stopped(self, after: str) -> None:
         """K5 of controllers, too: nobody is stopped that votes."""
-        stopped = {meta.node for meta in self.objects.meta.values() if meta.replicas == 0 and meta.node is not None}
-        voting = (stopped - self.stopped) & set(self.votes())
+        voting = (self.taken_out() - self.stopped) & set(self.votes())
         if voting and not self.is_unseen:
             self.violations.append(f"K5: {voting} are stopped, and vote, {after}")
         super()._check_stopped(after)
@@ -198,11 +199,13 @@ class VotersWorld(RemovalWorld):
             self.violations.append(f"K1: the votes of {changed} change, and the journal has {entry}")
         if self.is_unseen:
             return
+        leaving = {node.id for node in self.nodes if node.is_leaving}
         stay = (set(before) & set(now)) - changed
         away = {each for each in stay if each not in self.living() or each in self.behind}
+        if changed <= leaving and not changed & self.living() and 2 * len(stay - away) > len(before):
+            away -= leaving  # who leaves and is away is not waited for by another one
         if away or len(changed) != 1:
             self.violations.append(f"K3: the votes of {changed} change while {away} are away")
-        leaving = {node.id for node in self.nodes if node.is_leaving}
         for each in set(before) - set(now) - leaving:
             if self.disk_directory(each) == before[each]:
                 self.violations.append(f"K3: {each} loses its vote, and has its disk")

@@ -264,7 +264,7 @@ class ManagedWorld:
         """Makes pods, and runs their entrypoints."""
         for node in self.nodes:
             pods, is_made = self.objects.pods.setdefault(WAL, {}), (ObjectKind.STATEFUL_SET, node.name) in self._made()
-            if not is_made or node.id in self.held:
+            if not is_made or node.id in self.held or self._makes_none(node):
                 continue
             if node.id not in pods:
                 self.objects.put_pod(WAL, self._new_pod(node))
@@ -275,6 +275,9 @@ class ManagedWorld:
         for number in self.running:
             is_ready = number not in brokers or number in online
             self.objects.update_pod(WAL, number, is_started=True, is_ready=is_ready, said="", trouble="")
+
+    def _makes_none(self, node: Node) -> bool:
+        return self.objects.meta[ObjectKind.STATEFUL_SET, Key(WAL.namespace, node.name)].replicas == 0
 
     def provision(self, node: Node) -> None:
         """The storage driver makes the volume of a pod as large as its claim asks for."""
@@ -498,6 +501,21 @@ class ManagedWorld:
         disk = self.disk_of(node)
         if disk is not None:
             disk.wipe()
+
+    def scale_set(self, node: int, replicas: int = 0) -> None:
+        """Somebody scales the StatefulSet of a node, as those do who free a volume, or save at night."""
+        place = (ObjectKind.STATEFUL_SET, Key(WAL.namespace, f"wal-{node}"))
+        if place in self.objects.meta:
+            self.objects.scale(place, replicas)
+            if not replicas:
+                self.kill(node)
+
+    def scale_back(self) -> None:
+        """They scale back what they scaled, and nothing that was taken out."""
+        for kind, key in list(self.objects.meta):
+            found = self.objects.meta[kind, key]
+            if found.replicas == 0 and not found.is_taken_out and found.node is not None:
+                self.scale_set(found.node, 1)
 
     def empty_disk(self, node: int) -> None:
         """The disk is emptied under a pod that stays: its container begins anew."""

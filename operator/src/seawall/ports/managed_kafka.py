@@ -65,7 +65,7 @@ class KafkaObjects(Protocol):
         ...
 
     def stop(self, statefulset: FoundObject, namespace: str) -> None:
-        """Lets a StatefulSet make no pod; the one that it has ends.
+        """Lets a StatefulSet make no pod, and marks it as taken out, in one write; the pod that it has ends.
 
         Raises:
             Conflict: it changed since it was found, or is gone.

@@ -22,6 +22,7 @@ from seawall.domain.managed_kafka.names import (
     KAFKA_LABEL,
     NODE_LABEL,
     SPEC_HASH_ANNOTATION,
+    TAKEN_OUT_ANNOTATION,
     format_name,
     identity_name,
 )
@@ -114,12 +115,14 @@ class KubeKafkaObjects:
         self._api.merge(f"{_collection(volume.kind, namespace)}/{volume.name}", body)
 
     def stop(self, statefulset: FoundObject, namespace: str) -> None:
-        """Replaces the number of its pods."""
+        """Replaces the number of its pods, and the mark."""
         path = f"{_collection(statefulset.kind, namespace)}/{statefulset.name}"
         raw = self._api.get(path)
         if raw is None or _object(statefulset.kind, raw) != statefulset:
             raise Conflict(f"StatefulSet {statefulset.name} changed")
-        self._api.replace(path, {**raw, "spec": {**raw["spec"], "replicas": 0}})
+        annotations = {**(raw["metadata"].get("annotations") or {}), TAKEN_OUT_ANNOTATION: statefulset.mark_of_stop}
+        metadata, spec = {**raw["metadata"], "annotations": annotations}, {**raw["spec"], "replicas": 0}
+        self._api.replace(path, {**raw, "metadata": metadata, "spec": spec})
 
     def delete(self, found: FoundObject, namespace: str) -> None:
         """By UID and resource version."""
@@ -177,6 +180,7 @@ def _object(kind: ObjectKind, raw: Mapping[str, Any]) -> FoundObject:
         replicas=int(raw["spec"].get("replicas", 1)) if kind is ObjectKind.STATEFUL_SET else None,
         spec_digest=spec_digest(raw.get("spec") or {}) if kind is ObjectKind.NETWORK_POLICY else "",
         size=volume_size(raw) if kind is ObjectKind.VOLUME else None,
+        generation=int(metadata.get("generation", 0)) if kind is ObjectKind.STATEFUL_SET else 0,
     )
 
 

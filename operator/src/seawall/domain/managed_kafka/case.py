@@ -72,6 +72,16 @@ class Case:
         return volume_state(self.identity.nodes.get(node.id), self.volume(node), self.pod(node))
 
     @property
+    def missing_voters(self) -> tuple[int, ...]:
+        """First controllers that are in no list, of a Kafka that is not formed.
+
+        Each first disk names all of them as voters. Those whom nobody would begin would be against it for ever.
+        """
+        records = self.identity.nodes
+        known = {node.id for node in self.nodes} | {node for node, record in records.items() if record.removed}
+        return () if self.identity.formed else tuple(sorted(self.identity.initial.keys() - known))
+
+    @property
     def unusable(self) -> str | None:
         """Why nothing may be started by the certificates that there are; None: they fit, or there are none."""
         return why_not_secured(self.cluster, self.observed)

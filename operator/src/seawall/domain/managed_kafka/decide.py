@@ -31,7 +31,7 @@ from seawall.domain.managed_kafka.reasons import NEEDS_A_PERSON, WELL, Reason
 from seawall.domain.managed_kafka.releases import release_of
 from seawall.domain.managed_kafka.roll_facts import awaits_approval
 from seawall.domain.managed_kafka.rolling import Rolling, is_of_the_roll, of_removal, of_roll, of_voters
-from seawall.domain.managed_kafka.scale import is_new, next_step, removed_ids, undeclared
+from seawall.domain.managed_kafka.scale import is_new, next_step, removed_ids, why_undeclared
 from seawall.domain.managed_kafka.states import node_statuses
 from seawall.domain.managed_kafka.volumes import VolumeState
 from seawall.domain.times import MANAGED_KAFKA_IDLE_SECONDS, MANAGED_KAFKA_POLL_SECONDS
@@ -109,10 +109,8 @@ def _of_volumes(case: Case, said: dict[int, str]) -> Verdict | None:
 
 
 def _of_undeclared(case: Case) -> Verdict | None:
-    if not (missing := undeclared(case)):
-        return None
-    message = f"node {missing[0]} of this Kafka is not declared, and what is on its volume may be needed"
-    return _verdict(Reason.NODES_NOT_DECLARED, f"{message}: give its pool as many replicas as it had")
+    why = why_undeclared(case)
+    return None if why is None else _verdict(Reason.NODES_NOT_DECLARED, why)
 
 
 def _of_version(case: Case) -> Verdict | None:

@@ -8,6 +8,7 @@ from datetime import datetime
 
 from seawall.domain.clocks import TrustedTime
 from seawall.domain.managed_kafka.certificates import Certificates
+from seawall.domain.managed_kafka.names import TAKEN_OUT_ANNOTATION
 from seawall.domain.managed_kafka.objects import ObjectKind
 from seawall.domain.partitions import Broker, Partition, PartitionId, Quorum
 from seawall.domain.rollout.workload import Termination
@@ -50,6 +51,7 @@ class FoundObject:
         min_available: of a budget, the number of pods that an eviction leaves; None: it has no number.
         spec_digest: of a NetworkPolicy, of all that it says.
         size: of a volume.
+        generation: how often what it declares was edited, as the API server counts.
     """
 
     kind: ObjectKind
@@ -64,6 +66,17 @@ class FoundObject:
     replicas: int | None = None
     spec_digest: str = ""
     size: VolumeSize | None = None
+    generation: int = 0
+
+    @property
+    def mark_of_stop(self) -> str:
+        """What marks the edit that lets a StatefulSet make no pod: who scales it later makes another generation."""
+        return f"{self.uid}@{self.generation if self.replicas == 0 else self.generation + 1}"
+
+    @property
+    def is_taken_out(self) -> bool:
+        """Whether Seawall stopped its node for good: whoever else scales a StatefulSet to 0 means to scale it back."""
+        return self.replicas == 0 and self.annotations.get(TAKEN_OUT_ANNOTATION) == self.mark_of_stop
 
 
 @dataclass(frozen=True, slots=True)

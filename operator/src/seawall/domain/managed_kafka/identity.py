@@ -83,7 +83,7 @@ def ids_of(found: FoundKafka) -> Ids:
     """What the identity, and StatefulSets, tell of node ids."""
     identity = _read(found.identity)
     records = identity.nodes if isinstance(identity, Identity) else {}
-    stopped = {each.node for each in found.objects.values() if each.replicas == 0 and each.node is not None}
+    stopped = {each.node for each in found.objects.values() if each.is_taken_out and each.node is not None}
     removed = frozenset(node for node, record in records.items() if record.removed)
     return Ids(frozenset(records), removed, frozenset(stopped) - removed)
 

@@ -25,6 +25,10 @@ CERTIFICATE_ANNOTATION = f"{GROUP}/certificate"
 """On the StatefulSets and the pods of a managed Kafka with TLS: the digest of what its node reads of its Secret, the
 CAs above its certificate, and those that it believes."""
 
+TAKEN_OUT_ANNOTATION = f"{GROUP}/taken-out"
+"""On the StatefulSet of a node that Seawall has stopped for good: its UID and generation. Written together with its
+replicas of 0, so nobody who dies in between, and no other who scales it to 0 to free its volume, takes a node out."""
+
 OPERATOR_LABELS = {"app.kubernetes.io/component": "operator", "app.kubernetes.io/part-of": "seawall"}
 """On the pods of the operator, as its chart writes them."""
 

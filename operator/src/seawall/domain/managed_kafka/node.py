@@ -18,7 +18,7 @@ class Ids:
     Attributes:
         used: those that ever had a volume.
         removed: those of nodes that were taken out: none is used again.
-        stopped: those whose StatefulSet makes no pod any more.
+        stopped: those that Seawall has stopped for good.
     """
 
     used: frozenset[int] = frozenset()

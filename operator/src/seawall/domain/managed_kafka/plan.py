@@ -6,8 +6,8 @@
 Each line waits for the one before, and each is derived from the world again: it does not matter who died in between.
 What is there is not changed, but for budgets, which count a node that joins (scale.py), and the NetworkPolicy
 (network.py): a StatefulSet keeps the template with which it was made. While certificates do not fit,
-or the declared version is older than what is finalized, nothing is made and no token given; what is known is still
-recorded, and tokens are still taken back.
+or the declared version is older than what is finalized, or first voters are not declared, nothing is made and no token
+given; what is known is still recorded, and tokens are still taken back.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ def plan(case: Case) -> tuple[ManagedAction, ...]:
     known = recorded(case)
     if version is None or known != case.identity:
         return (WriteIdentity(known, version),)
-    if case.unusable is not None or case.too_old is not None:
+    if case.unusable is not None or case.too_old is not None or case.missing_voters:
         return _only_taken_back(case)
     volumes = tuple(CreateObject(each) for each in _volumes(case))
     if volumes and not case.identity.formed:

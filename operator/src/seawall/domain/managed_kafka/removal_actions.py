@@ -12,7 +12,7 @@ from seawall.domain.step import Event, EventType
 
 @dataclass(frozen=True, slots=True)
 class StopNode:
-    """Let the StatefulSet of a node make no pod."""
+    """Let the StatefulSet of a node make no pod, and say that this is for good."""
 
     node: int
     statefulset: FoundObject

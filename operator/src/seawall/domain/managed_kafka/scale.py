@@ -37,9 +37,9 @@ def budgets_to_change(case: Case) -> Iterator[ChangeBudget]:
 
 
 def is_stopped(case: Case, node: Node) -> bool:
-    """Whether its StatefulSet makes no pod any more."""
+    """Whether Seawall stopped it for good."""
     statefulset = case.observed.found.objects.get((ObjectKind.STATEFUL_SET, node.name))
-    return statefulset is not None and statefulset.replicas == 0
+    return statefulset is not None and statefulset.is_taken_out
 
 
 def is_out(case: Case, node: Node) -> bool:
@@ -59,6 +59,37 @@ def undeclared(case: Case) -> tuple[int, ...]:
     records = case.identity.nodes.items()
     registered = {node for node, record in records if record.registered and not record.removed}
     return tuple(sorted(registered - declared))
+
+
+def why_undeclared(case: Case) -> str | None:
+    """Whom the spec has to name again, in one sentence; None: nobody."""
+    if first := case.missing_voters:
+        begin = ", or for a new, empty Kafka delete the WALCluster, its volumes and both ConfigMaps, and apply it again"
+        is_empty = not any(
+            record.registered for record in case.identity.nodes.values()
+        )  # else nobody is told to delete
+        what = f"{_controllers(first)} {'were' if len(first) > 1 else 'was'} to vote, and not declared"
+        return f"{what}: declare as many as there were{begin if is_empty else ''}"
+    if missing := undeclared(case):
+        message = f"node {missing[0]} of this Kafka is not declared, and what is on its volume may be needed"
+        return f"{message}: give its pool as many replicas as it had"
+    if voting := _undeclared_voters(case):
+        take = "take the vote with kafka-metadata-quorum.sh remove-controller"
+        verb = "vote, and are" if len(voting) > 1 else "votes, and is"
+        return f"{_controllers(voting)} {verb} not declared: declare as many as there were, or {take}"
+    return None
+
+
+def _undeclared_voters(case: Case) -> tuple[int, ...]:
+    """Nobody makes pods of them, so the quorum has their votes against it."""
+    answer = case.observed.kafka
+    if isinstance(answer, str) or isinstance(answer.quorum, str):
+        return ()
+    return tuple(sorted({each.id for each in answer.quorum.voters} - {node.id for node in case.nodes}))
+
+
+def _controllers(ids: tuple[int, ...]) -> str:
+    return f"{'controllers' if len(ids) > 1 else 'controller'} {', '.join(map(str, ids))}"
 
 
 def next_step(case: Case) -> str:

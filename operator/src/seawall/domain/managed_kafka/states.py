@@ -7,6 +7,7 @@ from seawall.domain.managed_kafka.case import Case
 from seawall.domain.managed_kafka.found import FoundPod, KafkaAnswer
 from seawall.domain.managed_kafka.identity import NodeRecord
 from seawall.domain.managed_kafka.node import Node
+from seawall.domain.managed_kafka.objects import ObjectKind
 from seawall.domain.managed_kafka.plan import is_outdated
 from seawall.domain.managed_kafka.roll_facts import cause_of
 from seawall.domain.managed_kafka.tokens import heard_of
@@ -74,14 +75,26 @@ def _of_controller(record: NodeRecord, node: Node, pod: FoundPod, answer: KafkaA
 
 def describe(case: Case, node: Node) -> str:
     """What a node waits for; empty: nothing."""
-    pod, volume = case.pod(node), case.volume(node)
+    return "; ".join(filter(None, (_of_volume(case, node), _of_scale(case, node)))) or _of_pod(case.pod(node))
+
+
+def _of_volume(case: Case, node: Node) -> str:
     if case.volume_state(node) is VolumeState.LOST:
         return _of_lost(case, node)
-    if volume is None:
-        return f"its volume {node.volume} is not there yet"
-    if pod is None:
-        return "it has no pod yet"
-    return pod.said or pod.trouble
+    return "" if case.volume(node) is not None else f"its volume {node.volume} is not there yet"
+
+
+def _of_scale(case: Case, node: Node) -> str:
+    """Somebody who scales one to 0 has a reason, such as another volume, so it is theirs to scale it back."""
+    statefulset = case.observed.found.objects.get((ObjectKind.STATEFUL_SET, node.name))
+    if statefulset is None or statefulset.replicas != 0 or statefulset.is_taken_out:
+        return ""
+    back = f"kubectl scale statefulset {node.name} --replicas=1 -n {case.key.namespace}"
+    return f"its StatefulSet has replicas 0, and not by Seawall: {back} brings it back"
+
+
+def _of_pod(pod: FoundPod | None) -> str:
+    return "it has no pod yet" if pod is None else pod.said or pod.trouble
 
 
 def _of_lost(case: Case, node: Node) -> str:

@@ -68,7 +68,8 @@ def recorded(case: Case) -> Identity:
     changes = {node.id: change for node in case.nodes if (change := _record(case, node)) is not None}
     changed = {node: record for node, record in changes.items() if record != case.identity.nodes.get(node)}
     known = case.identity.with_nodes(changed) if changed else case.identity
-    is_formed = all(node.id in known.nodes and known.nodes[node.id].registered for node in case.nodes)
+    is_heard = all(node.id in known.nodes and known.nodes[node.id].registered for node in case.nodes)
+    is_formed = is_heard and not case.missing_voters
     return known.model_copy(update={"formed": True}) if is_formed and not known.formed else known
 
 

@@ -2,12 +2,13 @@
 
 A vote is that of one disk: of a node id and a directory id. A disk that is lost forgets how it voted, so its vote goes
 before another disk of the same controller may have one: Kafka refuses the other order, too. What is not known is
-against a change, and never two voters are away by us (K3): all others have caught up.
+against a change, and never two voters are away by us (K3): all others have caught up, but for those that are to leave
+as well and are away, too.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import timedelta
 
@@ -117,27 +118,39 @@ def why_not(wish: VoterWish, observed: VotersObserved) -> str | None:
 
 
 def _against_removal(wish: VoterWish, observed: VotersObserved, quorum: Quorum) -> Iterator[str]:
-    yield from _behind(quorum, wish.node)
-    others = [each for each in quorum.voters if each.id != wish.node]
+    away = {wish.node, *_away_as_well(wish, observed.case, quorum)}
+    yield from _behind(quorum, away)
+    others = [each for each in quorum.voters if each.id not in away]
     if 2 * len(others) <= len(quorum.voters):
         yield f"{len(others)} of {len(quorum.voters)} voters are no majority without it"
-    if not _is_to_leave(wish, observed.case) and observed.wished_for.get(wish, timedelta()) < MANAGED_KAFKA_LOST_FOR:
+    is_to_leave = _is_to_leave(wish.node, observed.case)
+    if not is_to_leave and observed.wished_for.get(wish, timedelta()) < MANAGED_KAFKA_LOST_FOR:
         yield "that its disk is lost is looked at once more"
 
 
-def _is_to_leave(wish: VoterWish, case: Case | str) -> bool:
-    return not isinstance(case, str) and any(node.id == wish.node and node.is_leaving for node in case.nodes)
+def _away_as_well(wish: VoterWish, case: Case | str, quorum: Quorum) -> set[int]:
+    """Others that leave and are away, if this one leaves and is away: each vote less makes the quorum surer of itself.
+
+    If they were waited for, each of two that never came up would keep the other's vote for ever.
+    """
+    leaving = {voter.id for voter in quorum.voters if _is_to_leave(voter.id, case)}
+    away = {voter.id for voter in quorum.voters if voter.id in leaving and not has_caught_up(voter, quorum)}
+    return away if wish.node in away else set()
+
+
+def _is_to_leave(controller: int, case: Case | str) -> bool:
+    return not isinstance(case, str) and any(node.id == controller and node.is_leaving for node in case.nodes)
 
 
 def _against_addition(wish: VoterWish, quorum: Quorum) -> Iterator[str]:
-    yield from _behind(quorum, None)
+    yield from _behind(quorum, frozenset())
     newcomer = next((each for each in quorum.observers if each.directory_id == wish.directory_id), None)
     if newcomer is None or newcomer.lag or not has_caught_up(newcomer, quorum):
         yield "it does not have all of the metadata log yet"
 
 
-def _behind(quorum: Quorum, but: int | None) -> Iterator[str]:
-    behind = [str(each.id) for each in quorum.voters if each.id != but and not has_caught_up(each, quorum)]
+def _behind(quorum: Quorum, but: Collection[int]) -> Iterator[str]:
+    behind = [str(each.id) for each in quorum.voters if each.id not in but and not has_caught_up(each, quorum)]
     if behind:
         verb = "votes and has" if len(behind) == 1 else "vote and have"
         yield f"{'controller' if len(behind) == 1 else 'controllers'} {', '.join(behind)} {verb} not caught up"
