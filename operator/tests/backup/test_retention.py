@@ -324,6 +324,21 @@ def test_what_is_kept_stays_with_its_object_until_that_is_taken_back() -> None:
     assert first.metadata.name not in {each.metadata.name for each in world.backups()}
 
 
+def test_what_is_kept_stays_when_its_spec_cannot_be_read_any_more() -> None:
+    """A newer Seawall wrote it, say: whether it is kept is not known, and that is no word to delete."""
+    world = made(declared(), 2)
+    first = world.backups()[0]
+    keep(world, first)
+    settle(world.planner(), POLICY)
+    raw = world.kube._objects["WALBackup", first.metadata.key]
+    raw["spec"] = {**raw["spec"], "keep": "for ever"}
+    world.kube._touch(raw)
+    made(world, 5)
+    assert first.metadata.name in {each.metadata.name for each in world.backups()}
+    assert chains(world)[0] == world.backups()[0].status.chain
+    assert world.deleted, "others go"
+
+
 def test_what_was_kept_stays_also_if_its_object_is_deleted() -> None:
     world = made(declared(), 2)
     first = world.backups()[0]

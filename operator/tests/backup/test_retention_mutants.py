@@ -131,6 +131,7 @@ def after(move: moves.Move, *, is_made: bool = True) -> partial[None]:
     return partial(moves.goes_on_without_the_list, move, is_made=is_made)
 
 
+READABLE = "not isinstance(backup.spec, InvalidSpec) and"
 WITHDRAWN = "if withdrawn is not None:"
 
 MUTANTS: tuple[Mutant, ...] = (
@@ -139,6 +140,10 @@ MUTANTS: tuple[Mutant, ...] = (
     (unproved, stories.test_the_choice),
     (fewer, stories.test_the_choice),
     (keep_unread, stories.test_what_is_kept_stays_with_its_object_until_that_is_taken_back),
+    (
+        rewritten(runs, "keeps", "isinstance(backup.spec, InvalidSpec) or", READABLE, chains, retention),
+        stories.test_what_is_kept_stays_when_its_spec_cannot_be_read_any_more,
+    ),
     (keep_forgotten, stories.test_what_was_kept_stays_also_if_its_object_is_deleted),
     (restores_unread, partial(stories.test_what_a_restore_needs_that_is_not_over_stays, is_named=True)),
     (any_place, stories.test_chains_of_another_place_stay),

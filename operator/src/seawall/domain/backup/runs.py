@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Self
 
-from seawall.api.meta import ConditionType, Key
+from seawall.api.meta import ConditionType, InvalidSpec, Key
 from seawall.api.v1alpha1.backup import ParentRef, WALBackup, WALBackupSpec
 from seawall.api.v1alpha1.backup_policy import BackupHold, WALBackupPolicy, WALBackupPolicySpec
 from seawall.api.v1alpha1.hold import WALHold, WALHoldSpec
@@ -107,8 +107,8 @@ def is_incremental(backup: WALBackup) -> bool:
 
 
 def keeps(backup: WALBackup) -> bool:
-    """Whether retention is to leave its chain alone."""
-    return isinstance(backup.spec, WALBackupSpec) and backup.spec.keep
+    """Whether retention is to leave its chain alone; a spec that cannot be read may say so."""
+    return isinstance(backup.spec, InvalidSpec) or backup.spec.keep
 
 
 def reason_of(backup: WALBackup) -> str:
