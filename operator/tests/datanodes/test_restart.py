@@ -237,6 +237,27 @@ def test_a_partition_is_lowered_pod_by_pod_and_put_back() -> None:
     assert world.datanodes.statefulsets[SET].partition == DATANODES
 
 
+def test_a_person_lets_the_partition_be_lowered_although_another_datanode_is_down() -> None:
+    """It may be the edit that mends that one, and Kubernetes takes the highest number first."""
+    world = World(strategy=UpdateStrategy.ROLLING_UPDATE, partition=3)
+    world.apply(walConfig={"configMapName": "greptimedb-wal"})
+    render(world, 'max_batch_bytes = "1MB"')
+    world.settle()
+    world.datanodes.report(SET, 0, ready=False)
+    world.data_plane.stopped.add(0)
+    world.lets_two_go = True
+    render(world, 'max_batch_bytes = "512KB"')
+    world.settle(until=lambda: world.restart().reason == "AnotherDatanodeDown")
+    until = (world.time.now() + timedelta(hours=1)).isoformat()
+    world.annotate(override_restart_gate=f"the edit mends it@{until}")
+    world.settle(until=lambda: bool(world.went))
+    assert world.went == ["datanode-2"]
+    said = [line for line in world.lines if line.startswith("RestartOverridden")]
+    assert len(said) == 1
+    assert "Restarted datanode-2 although" in said[0]
+    assert "the edit mends it" in said[0]
+
+
 def test_a_stateful_set_that_is_not_there_is_told() -> None:
     world = World()
     world.datanodes.statefulsets.clear()

@@ -34,6 +34,7 @@ from tests.datanodes import test_restart_maintenance as ends
 from tests.purge import test_purge_restarts as purges
 from tests.reassignment import test_reassignment_run as moves
 from tests.support.mutants import Mutant, find_survivors
+from tests.support.source_mutants import rewritten
 
 Patch = pytest.MonkeyPatch
 EDITED = partial(
@@ -316,6 +317,14 @@ def parked_at_the_replicas(patch: Patch) -> None:
 
 
 MUTANTS: tuple[Mutant, ...] = (
+    (
+        rewritten(RestartController, "_set_partition", "if not action.passed:", "if True:"),
+        stories.test_a_person_lets_the_partition_be_lowered_although_another_datanode_is_down,
+    ),
+    (
+        rewritten(gate.DatanodeGate, "_restart", "pod.ordinal, self._passed(status, pod)", "pod.ordinal"),
+        stories.test_a_person_lets_the_partition_be_lowered_although_another_datanode_is_down,
+    ),
     (replicas_ignored, stories.test_a_missing_in_sync_replica_keeps_all_datanodes_up_and_the_status_says_so),
     (wal_ignored, stories.test_a_broken_wal_keeps_the_datanode_up_by_what_this_very_look_found),
     (pause_ignored, stories.test_nothing_is_restarted_while_it_is_paused),

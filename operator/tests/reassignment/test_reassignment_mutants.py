@@ -33,6 +33,7 @@ from tests.reassignment import test_reassignment_of_two as two_runs
 from tests.reassignment import test_reassignment_run as stories
 from tests.reassignment import test_rebalance as balance
 from tests.support.mutants import Mutant, find_survivors
+from tests.support.source_mutants import rewritten
 
 Patch = pytest.MonkeyPatch
 
@@ -289,6 +290,14 @@ def leader_out_of_sync() -> None:
 
 
 MUTANTS: tuple[Mutant, ...] = (
+    (
+        rewritten(MoveTracker, "_plans_again", " and leader not in self.journal.exclude", ""),
+        stories.test_a_broker_is_drained_whose_replicas_are_fewer_afterwards,
+    ),
+    (
+        rewritten(MoveTracker, "_plans_again", "self.direction is Direction.FORWARD and ", ""),
+        stories.test_an_abort_gives_the_original_replicas_back_whoever_leads_by_now,
+    ),
     (throttle_left, stories.test_the_transcript_of_a_replication_factor_that_grows),
     (lists_left, stories.test_the_transcript_of_a_replication_factor_that_grows),
     (no_throttle, stories.test_the_transcript_of_a_replication_factor_that_grows),

@@ -555,6 +555,34 @@ def test_a_broker_is_drained() -> None:
     assert stages(world).count("ReassignmentCompleted") == 1
 
 
+def test_a_broker_is_drained_whose_replicas_are_fewer_afterwards() -> None:
+    """The way out of "leaves 2 brokers": what it led is led by another one, and the run ends once."""
+    world = World(of_three)
+    world.declare({"excludeBrokers": [3, 4]})
+    world.rounds(4)
+    assert reason_of(world)[0] == "ReassignmentInfeasible"
+    world.declare({"excludeBrokers": [3, 4]}, replicationFactor=2)
+    world.settle()
+    assert {frozenset(replicas) for replicas in world.placed().values()} == {frozenset({1, 2})}
+    world.rounds(8)
+    assert stages(world).count("ReassignmentCompleted") == 1
+    assert world.is_unthrottled()
+
+
+def test_an_abort_gives_the_original_replicas_back_whoever_leads_by_now() -> None:
+    world = World(of_three)
+    world.declare(replicationFactor=4)
+    kafka = world.kafka
+    arrived = (topic for topic in kafka.topics.values() if len(kafka.led(topic, 0)[0]) == 4)
+    world.settle(until=lambda: any(len(kafka.led(topic, 0)[0]) == 4 for topic in kafka.topics.values()))
+    topic = next(arrived)
+    topic.leaders[0] = (set(topic.replicas) - set(THREE[0])).pop()
+    world.annotate(abort_reassignment="")
+    world.settle()
+    assert world.factors() == {3}
+    assert {frozenset(replicas) for replicas in world.placed().values()} == {frozenset(THREE[0])}
+
+
 def test_what_cannot_be_is_said_and_ends_with_an_edit() -> None:
     world = World(of_three)
     world.declare({"excludeBrokers": [3, 4]})

@@ -131,7 +131,8 @@ class RestartController(Controller[WALCluster, Observed, WALClusterStatus, Resta
     def _set_partition(self, obj: WALCluster, action: SetPartition) -> None:
         self._require_unchanged(obj)
         if action.partition < action.statefulset.partition:
-            self._require_alone(obj, f"{action.statefulset.key.name}-{_number(action)}")
+            if not action.passed:
+                self._require_alone(obj, action.pod)
             self._require_gate(obj, action)
         self.workloads.set_partition(action.statefulset, action.partition)
 
@@ -175,8 +176,3 @@ class RestartController(Controller[WALCluster, Observed, WALClusterStatus, Resta
                 found = _Known(obj.metadata.uid, self.stopwatch.milliseconds())
                 self._known[obj.metadata.key] = found
             return found
-
-
-def _number(action: SetPartition) -> int:
-    """The number in the name of the pod to which the partition is lowered."""
-    return action.statefulset.first_ordinal + action.partition

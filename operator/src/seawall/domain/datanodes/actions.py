@@ -43,9 +43,19 @@ class SetPartition:
 
     statefulset: StatefulSet
     partition: int
+    passed: str = ""
+    """Why a shut gate lets the pod through that it restarts, and by whose word; empty: it is open."""
+
+    @property
+    def pod(self) -> str:
+        """The name of the pod to which the partition is lowered."""
+        return f"{self.statefulset.key.name}-{self.statefulset.first_ordinal + self.partition}"
 
     def event(self) -> Event:
         """What the event says."""
+        if self.passed:
+            said = f"Restarted {self.pod} although {self.passed}"
+            return Event(EventType.WARNING, EventReason.RESTART_OVERRIDDEN, said)
         message = f"Set the partition of StatefulSet {self.statefulset.key.name} to {self.partition}"
         return Event(EventType.NORMAL, EventReason.PARTITION_SET, message)
 

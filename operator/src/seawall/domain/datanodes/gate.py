@@ -188,18 +188,21 @@ class DatanodeGate(RolloutGate[RestartStatus, RolloutAction, Pod]):
         return template.nothing_to_do(status, self.facts)
 
     def _restart(self, status: RestartStatus, pod: Pod) -> RollDecision:
-        facts, statefulset, cause = self.facts, self.facts.set_of(pod.name), self.due(status).get(pod.name)
+        statefulset, cause = self.facts.set_of(pod.name), self.due(status).get(pod.name)
         if statefulset is not None and not statefulset.observed:  # it would come back as the old template says
             return decided(status, Reason.RESTARTING, "Kubernetes has not looked at the StatefulSet's newest spec yet")
         if statefulset is not None and cause is not None and cause.needs_template and is_kept_back(statefulset, pod):
             if not status.drives_partition:
                 message = f"the partition is lowered to {pod.name}"
                 return changed(status, Reason.RESTARTING, message, drives_partition=True)
-            action: RolloutAction = SetPartition(statefulset, pod.ordinal)
+            action: RolloutAction = SetPartition(statefulset, pod.ordinal, self._passed(status, pod))
         else:
-            passed = let_through(Candidate(pod.name, facts, status.last_replay))
-            action = Evict(pod, "" if passed is None else self._by_whom(passed.message))
+            action = Evict(pod, self._passed(status, pod))
         return restarts(status, pod.name, action, self.forbidden)
+
+    def _passed(self, status: RestartStatus, pod: Pod) -> str:
+        passed = let_through(Candidate(pod.name, self.facts, status.last_replay))
+        return "" if passed is None else self._by_whom(passed.message)
 
     def _by_whom(self, message: str) -> str:
         override = self.facts.override

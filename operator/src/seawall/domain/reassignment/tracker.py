@@ -112,7 +112,14 @@ class MoveTracker:
         if move.id in self.refused:
             return Progress.REFUSED
         drops_leader = found.leader is not None and found.leader not in goal and goal < frozenset(found.replicas)
-        return Progress.LEFT_ALONE if drops_leader else Progress.OPEN
+        return Progress.LEFT_ALONE if drops_leader and self._plans_again(found.leader) else Progress.OPEN
+
+    def _plans_again(self, leader: int | None) -> bool:
+        """Whether the next plan keeps who leads by now. None follows an abort, and none keeps an excluded broker.
+
+        Kafka then elects another leader in the same change, of those in sync, which are asked for right before.
+        """
+        return self.direction is Direction.FORWARD and leader not in self.journal.exclude
 
     def _of_ongoing(self, move: PlannedMove) -> Progress:
         """Whose way it is, by its target: who sends it where we send it helps us."""
