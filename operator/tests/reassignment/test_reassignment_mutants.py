@@ -28,6 +28,8 @@ from seawall.domain.reassignment.tracker import MoveTracker, Progress
 from seawall.domain.topics import pool
 from tests.brokers import test_brokers as brokers
 from tests.domain import test_brokers as of_brokers
+from tests.reassignment import test_arrived_throttles as arrived
+from tests.reassignment import test_deletion_in_silence as silence
 from tests.reassignment import test_reassignment_min_isr as min_isr
 from tests.reassignment import test_reassignment_of_two as two_runs
 from tests.reassignment import test_reassignment_run as stories
@@ -274,6 +276,18 @@ def who_goes_after_is_not_waited_for(patch: Patch) -> None:
     patch.setattr(replication, "find_line", lambda *both: replace(find_line(*both), contender=None))
 
 
+def arrived_stays_throttled(patch: Patch) -> None:
+    """Only who submits, or has something on its way, takes out what has arrived."""
+    patch.setattr(stages, "arrived_throttle", lambda *_: None)
+
+
+def any_list_is_our_own(patch: Patch) -> None:
+    """What the run waits with is put back as it was before, whoever listed it."""
+    patch.setattr(
+        throttling, "_own_lists", lambda look, plan, lists: throttling.unlike_before(look, plan.topics, lists)
+    )
+
+
 def both_begin() -> None:
     """The story of two WALClusters."""
     two_runs.test_two_runs_on_one_kafka_never_move_at_once_whoever_sleeps(two_runs.Story.BOTH_BEGIN, two_runs.OTHER)
@@ -288,6 +302,9 @@ def leader_out_of_sync() -> None:
     """The story of a preferred leader that could not lead."""
     of_brokers.test_a_preferred_leader_that_could_not_lead_is_not_missed(of_brokers.partition(leader=2, isr=(2, 3)), {})
 
+
+FROM_CHANGES = "Unanswered(from_time=status.progress_time or now, until_time=now)"
+"""The silence is counted from when the status changed last."""
 
 MUTANTS: tuple[Mutant, ...] = (
     (
@@ -354,6 +371,52 @@ MUTANTS: tuple[Mutant, ...] = (
     (refusal_is_planned_again, stories.test_what_kafka_refuses_is_told_counted_and_not_asked_again),
     (nobody_else_is_seen, both_begin),
     (who_goes_after_is_not_waited_for, both_begin),
+    (arrived_stays_throttled, arrived.test_what_has_arrived_is_not_throttled_while_the_run_waits),
+    (
+        arrived_stays_throttled,
+        arrived.test_what_cannot_be_cancelled_yet_stays_throttled_and_what_has_arrived_does_not,
+    ),
+    (any_list_is_our_own, arrived.test_what_others_list_meanwhile_stays),
+    (
+        rewritten(throttling, "arrived_throttle", "if not status.rates_set", "if False", stages),
+        arrived.test_a_run_that_has_throttled_nothing_takes_no_list_of_others,
+    ),
+    (
+        rewritten(throttling, "_is_at_rest", "and listed.isdisjoint(kafka.ongoing)", ""),
+        arrived.test_what_cannot_be_cancelled_yet_stays_throttled_and_what_has_arrived_does_not,
+    ),
+    (
+        rewritten(throttling, "_is_at_rest", "listed <= kafka.partitions.keys() and", ""),
+        arrived.test_what_kafka_does_not_tell_of_stays_throttled,
+    ),
+    (
+        rewritten(stages, "_waits", "if not case.cluster.metadata.is_paused", "if True"),
+        arrived.test_a_pause_leaves_the_throttle_as_it_is,
+    ),
+    (
+        rewritten(decide, "_unavailable", "_unanswered(status.unanswered, now)", FROM_CHANGES),
+        silence.test_one_failed_answer_after_a_long_wait_lets_nothing_go,
+    ),
+    (
+        rewritten(decide, "_unavailable", "if now - found.from_time >= REASSIGNMENT_GIVE_UP_AFTER", "if False"),
+        silence.test_ten_minutes_without_an_answer_let_it_go_and_not_less_whoever_asks,
+    ),
+    (
+        rewritten(decide, "_unavailable", "observed.time.shared", "observed.now"),
+        silence.test_another_operator_whose_clock_is_ahead_lets_nothing_go_early,
+    ),
+    (
+        rewritten(decide, "decide_run", 'update={"unanswered": None}', "update={}", replication_decide),
+        silence.test_an_answer_in_between_begins_them_anew,
+    ),
+    (
+        rewritten(decide, "_unanswered", "abs(now - written.until_time) > REASSIGNMENT_LONGEST_BREAK", "False"),
+        silence.test_a_time_in_which_nobody_asked_does_not_count,
+    ),
+    (
+        rewritten(decide, "_unanswered", "if is_due", "if False"),
+        silence.test_ten_minutes_without_an_answer_let_it_go_and_not_less_whoever_asks,
+    ),
 )
 
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from datetime import datetime
 from typing import ClassVar, assert_never
 
 from seawall.api.meta import REASSIGNMENT_FINALIZER, InvalidSpec, Key
 from seawall.api.v1alpha1.cluster import WALCluster, WALClusterSpec, WALClusterStatus
 from seawall.controllers.controller import Controller
 from seawall.controllers.permission import require_cancel, require_replicas
+from seawall.domain.clocks import TrustedTime
 from seawall.domain.errors import Conflict, OutsideUnavailable, SeawallError
 from seawall.domain.kafka_log import TopicFailure, TopicTrouble
 from seawall.domain.kubernetes import ConfigMap
@@ -77,20 +77,20 @@ class ReplicationController(Controller[WALCluster, Observed, WALClusterStatus, R
 
     def observe(self, obj: WALCluster) -> Observed:
         """Looks, and measures how far it is."""
-        now, run = self.clock.now(), obj.status.reassignment
+        time, run = self.clock.trusted(), obj.status.reassignment
         is_active = run is not None and run.is_active
-        asks_throttled = is_active or now.minute % REASSIGNMENT_IDLE_THROTTLE_MINUTES == 0
-        observed, throttled = self._observe(obj, now, asks_throttled=asks_throttled), None
+        asks_throttled = is_active or time.now.minute % REASSIGNMENT_IDLE_THROTTLE_MINUTES == 0
+        observed, throttled = self._observe(obj, time, asks_throttled=asks_throttled), None
         if asks_throttled and not isinstance(observed.kafka, str):
             throttled = sum(found != ThrottledReplicas() for found in observed.kafka.throttles.topics.values())
         self.meter.measure_reassignment(obj.metadata.key, obj.status.reassignment, throttled)
         return observed
 
-    def _observe(self, obj: WALCluster, now: datetime, *, asks_throttled: bool) -> Observed:
+    def _observe(self, obj: WALCluster, time: TrustedTime, *, asks_throttled: bool) -> Observed:
         """Reads the journal, Kafka, and other WALClusters; without a run under way it plans one."""
         spec, journal = obj.spec, self._journal(obj)
         if isinstance(spec, InvalidSpec):
-            return Observed(now, spec.message, journal)
+            return Observed(time, spec.message, journal)
         run = obj.status.reassignment
         is_active = run is not None and run.is_active
         # Before the look: rates that are read after nobody else had begun are not those of another run.
@@ -101,13 +101,13 @@ class ReplicationController(Controller[WALCluster, Observed, WALClusterStatus, R
             obj, asked, journal.readable if is_active else None, asks_throttled=asks_throttled
         )
         if isinstance(kafka, str):
-            return Observed(now, kafka, journal)
+            return Observed(time, kafka, journal)
         spec = without_leaving(obj, spec, kafka.brokers)
         if not is_active:
-            return Observed(now, kafka, journal, self._plan(obj, spec, kafka), line=line)
+            return Observed(time, kafka, journal, self._plan(obj, spec, kafka), line=line)
         demand = demand_of(spec, kafka.settled())
         wanted = journal.readable is None or is_still_wanted(journal.readable, demand)
-        return Observed(now, kafka, journal, is_still_wanted=wanted, line=line)
+        return Observed(time, kafka, journal, is_still_wanted=wanted, line=line)
 
     def decide(self, obj: WALCluster, observed: Observed) -> ReplicationDecision:
         """Decides (pure)."""

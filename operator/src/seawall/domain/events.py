@@ -164,7 +164,7 @@ class EventReason(StrEnum):
     THROTTLE_REMEMBERED = "ThrottleRemembered"
     """WALCluster: what others have throttled was written down, to be put back."""
     THROTTLE_REMOVED = "ThrottleRemoved"
-    """WALCluster: the throttle of a move is off."""
+    """WALCluster: the throttle of a move is off, or of what has arrived while the run waits."""
     THROTTLE_SET = "ThrottleSet"
     """WALCluster: the throttle of a move was set, or changed."""
     TOPICS_CLAIMED = "TopicsClaimed"

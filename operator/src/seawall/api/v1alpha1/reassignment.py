@@ -170,6 +170,15 @@ class FailedChange(StatusModel):
     """The answer, in its own sentence."""
 
 
+class Unanswered(StatusModel):
+    """For how long the operator has asked Kafka in vain, without an answer in between and without a long break."""
+
+    from_time: datetime
+    """Since when, by the API server's clock."""
+    until_time: datetime
+    """When it last wrote that down. After a break, as of an operator that was away, it begins anew."""
+
+
 class ReassignmentStatus(StatusModel):
     """The reassignment under way, or the last one. Its targets are in the ConfigMap `<name>-reassignment`."""
 
@@ -218,6 +227,9 @@ class ReassignmentStatus(StatusModel):
     """When the numbers last changed."""
     completion_time: datetime | None = None
     """When it ended."""
+    unanswered: Unanswered | None = None
+    """That Kafka cannot be asked while the WALCluster is being deleted, which goes on when that lasts; absent: it
+    answered, or nothing is deleted."""
     refused: Annotated[tuple[RefusedPartition, ...], Field(max_length=MAX_REFUSED)] = ()
     """What Kafka refused, at most 50 partitions: with so many the run moves no others."""
 

@@ -95,7 +95,7 @@ class ClearThrottle:
     """Put back the rates of before the run, and what of these topics was throttled then: mostly nothing.
 
     Attributes:
-        rates: None: the rates are somebody else's, and stay.
+        rates: None: the rates stay: they are somebody else's, or the run goes on.
     """
 
     rates: Rates | None
@@ -103,7 +103,10 @@ class ClearThrottle:
 
     def event(self) -> Event:
         """What the event says."""
-        return Event(EventType.NORMAL, EventReason.THROTTLE_REMOVED, "Removed the throttle of reassignments")
+        message = "Removed the throttle of reassignments"
+        if self.rates is None:
+            message = f"Took {len(self.replicas)} topics out of the throttle of reassignments; the rates stay"
+        return Event(EventType.NORMAL, EventReason.THROTTLE_REMOVED, message)
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,6 +21,7 @@ from datetime import datetime
 from seawall.api.meta import Key
 from seawall.api.v1alpha1.cluster import WALCluster
 from seawall.api.v1alpha1.reassignment import ReassignmentStage, ReassignmentStatus
+from seawall.domain.clocks import TrustedTime
 from seawall.domain.partitions import Broker, BrokerState, Partition, PartitionId, Reassigning, Throttles
 from seawall.domain.reassignment.journal import Journal, Lists
 from seawall.domain.reassignment.planning import CannotPlan
@@ -152,10 +153,15 @@ class Observed:
         refused: what Kafka refused to move in this tick, by partition, in its words.
     """
 
-    now: datetime
+    time: TrustedTime
     kafka: KafkaState | str
     journal: FoundJournal = field(default_factory=FoundJournal)
     plan: Journal | CannotPlan | None = None
     is_still_wanted: bool = True
     line: Line = field(default_factory=Line)
     refused: Mapping[PartitionId, str] = field(default_factory=dict)
+
+    @property
+    def now(self) -> datetime:
+        """The operator's wall clock, for what is shown to people."""
+        return self.time.now

@@ -24,6 +24,7 @@ A tick records or acts, never both. What is on its way is seen in Kafka, so a pr
 
 from __future__ import annotations
 
+from datetime import datetime
 from typing import assert_never
 
 from seawall.api.meta import REASSIGNMENT_FINALIZER
@@ -34,6 +35,7 @@ from seawall.api.v1alpha1.reassignment import (
     ReassignmentSpec,
     ReassignmentStage,
     ReassignmentStatus,
+    Unanswered,
 )
 from seawall.domain.reassignment import stages
 from seawall.domain.reassignment.actions import ElectLeaders, RemoveFinalizer, WriteJournal
@@ -44,7 +46,12 @@ from seawall.domain.reassignment.throttling import estimate_seconds, late_thrott
 from seawall.domain.reassignment.tracker import not_preferred_in
 from seawall.domain.sharing import Sharing
 from seawall.domain.step import EventType
-from seawall.domain.times import REASSIGNMENT_GIVE_UP_AFTER, REASSIGNMENT_RETRY_REFUSED, REASSIGNMENT_WAIT_SECONDS
+from seawall.domain.times import (
+    REASSIGNMENT_GIVE_UP_AFTER,
+    REASSIGNMENT_LONGEST_BREAK,
+    REASSIGNMENT_RETRY_REFUSED,
+    REASSIGNMENT_WAIT_SECONDS,
+)
 
 BEFORE_MOVES = frozenset({ReassignmentStage.PENDING, ReassignmentStage.AWAITING_APPROVAL})
 
@@ -56,6 +63,7 @@ def decide_run(cluster: WALCluster, spec: ReassignmentSpec, observed: Observed) 
         return _without_run(cluster, spec, observed, status)
     if isinstance(observed.kafka, str):
         return _unavailable(cluster, observed, status, observed.kafka)
+    status = status.model_copy(update={"unanswered": None})
     journal = observed.journal.readable
     if journal is None or journal.digest != status.digest:
         return _without_journal(observed, observed.kafka, status)
@@ -184,16 +192,25 @@ def _was_refused(cluster: WALCluster, status: ReassignmentStatus, observed: Obse
 
 
 def _unavailable(cluster: WALCluster, observed: Observed, status: ReassignmentStatus, message: str) -> Decision:
-    """Nobody can look. A deletion is not held up for ever."""
-    deleted_at = cluster.metadata.deletion_timestamp
-    if deleted_at is not None and REASSIGNMENT_FINALIZER in cluster.metadata.finalizers:
-        since = max(deleted_at, status.progress_time or deleted_at)
-        if observed.now - since >= REASSIGNMENT_GIVE_UP_AFTER:
+    """Nobody can look. A deletion is not held up for ever: it goes on once that has lasted for ten minutes."""
+    update: dict[str, object] = {"message": message[:MAX_MESSAGE]}
+    is_deleted = cluster.metadata.deletion_timestamp is not None
+    if is_deleted and REASSIGNMENT_FINALIZER in cluster.metadata.finalizers:
+        now = observed.time.shared
+        found = _unanswered(status.unanswered, now)
+        if now - found.from_time >= REASSIGNMENT_GIVE_UP_AFTER:
             why = f"Kafka could not be asked for 10 minutes, a throttle may be left: {message}"
             return Decision(status, (RemoveFinalizer(why, EventType.WARNING),))
-    return Decision(
-        status.model_copy(update={"message": message[:MAX_MESSAGE]}), (), REASSIGNMENT_WAIT_SECONDS, message
-    )
+        update["unanswered"] = found
+    return Decision(status.model_copy(update=update), (), REASSIGNMENT_WAIT_SECONDS, message)
+
+
+def _unanswered(written: Unanswered | None, now: datetime) -> Unanswered:
+    """What is to be written of a look that failed. Between two that are far apart Kafka may have answered."""
+    if written is None or abs(now - written.until_time) > REASSIGNMENT_LONGEST_BREAK:
+        return Unanswered(from_time=now, until_time=now)
+    is_due = now - written.until_time >= REASSIGNMENT_LONGEST_BREAK / 5
+    return written.model_copy(update={"until_time": now}) if is_due else written
 
 
 def _without_journal(observed: Observed, kafka: KafkaState, status: ReassignmentStatus) -> Decision:

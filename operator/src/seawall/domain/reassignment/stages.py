@@ -22,6 +22,7 @@ from seawall.domain.reassignment.batch import may_cancel, next_batch
 from seawall.domain.reassignment.case import Case, Decision
 from seawall.domain.reassignment.observed import has_turn
 from seawall.domain.reassignment.throttling import (
+    arrived_throttle,
     cluster_rate,
     is_foreign,
     leftover_throttle,
@@ -166,7 +167,15 @@ def _move(case: Case, tracker: MoveTracker) -> Decision:
         return case.throttles_at(rate, reported, throttle) if is_held else case.stays(reported, 0.0, AddFinalizer())
     if targets:
         return case.stays(reported, REASSIGNMENT_POLL_SECONDS, Submit(targets))
-    return case.stays(reported, REASSIGNMENT_POLL_SECONDS)
+    return _waits(case, tracker, reported)
+
+
+def _waits(case: Case, tracker: MoveTracker, reported: str) -> Decision:
+    """It submits nothing: what has arrived is throttled no longer, however long that lasts."""
+    arrived = None
+    if not case.cluster.metadata.is_paused:
+        arrived = arrived_throttle(tracker, case.status, case.observed.journal.lists)
+    return case.stays(reported, REASSIGNMENT_POLL_SECONDS, *(() if arrived is None else (arrived,)))
 
 
 def _verify(case: Case, tracker: MoveTracker) -> Decision:
@@ -200,7 +209,7 @@ def _turn_back(case: Case, tracker: MoveTracker) -> Decision:
     if cancel:
         return case.stays(f"it cancels the move of {shown(cancel)}", REASSIGNMENT_POLL_SECONDS, Cancel(cancel))
     if why:
-        return case.stays(f"{so_far(tracker)}; it waits: {why}", REASSIGNMENT_POLL_SECONDS)
+        return _waits(case, tracker, f"{so_far(tracker)}; it waits: {why}")
     if tracker.count(*UNFINISHED) and not (_is_given_up(tracker) and tracker.count(Progress.IN_FLIGHT) == 0):
         return _move(case, tracker)
     throttle = _leftover(case)

@@ -67,6 +67,25 @@ def leftover_throttle(
     return None if is_rate_right and not changed else ClearThrottle(rates, changed)
 
 
+def arrived_throttle(tracker: MoveTracker, status: ReassignmentStatus, lists: Lists) -> ClearThrottle | None:
+    """What a run that submits nothing now still has listed of topics that nobody moves; None: nothing.
+
+    Rates stay, as they throttle nothing that is not listed. Lists that the run cannot have set are somebody else's.
+    """
+    if not status.rates_set:
+        return None
+    kafka, own = tracker.kafka, _own_lists(tracker.kafka, tracker.journal, lists)
+    arrived = {topic: before for topic, before in own.items() if _is_at_rest(kafka, topic)}
+    return ClearThrottle(None, arrived) if arrived else None
+
+
+def _is_at_rest(kafka: KafkaState, topic: str) -> bool:
+    """Whether nobody moves a partition of what is listed, as far as Kafka tells of each of them."""
+    found = kafka.throttles.topics[topic]
+    listed = {PartitionId(topic, replica.partition) for replica in found.leaders | found.followers}
+    return listed <= kafka.partitions.keys() and listed.isdisjoint(kafka.ongoing)
+
+
 def is_foreign(kafka: KafkaState, status: ReassignmentStatus) -> bool:
     """Whether the rates in force are somebody else's, set in mid-run."""
     rates, before = kafka.throttles.rates, before_run(status)

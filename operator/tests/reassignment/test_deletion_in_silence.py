@@ -1,0 +1,115 @@
+"""A WALCluster is deleted in mid-run: only a Kafka that is silent for ten minutes lets it go with its throttle."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+from seawall.domain.kafka import NoKafka, Unreachable
+from tests.reassignment.test_reassignment_run import raising
+from tests.worlds.reassignment_world import WAL, World
+
+MINUTE = 30
+"""Rounds of two seconds."""
+
+
+def deleted(*, paused: bool = False) -> World:
+    """Replicas are on their way, none arrives, and somebody deletes the WALCluster; a pause leaves all as it is."""
+    world = raising(pace=0)
+    world.rounds(5)
+    assert len(world.kafka.moves.ongoing) == 2
+    if paused:
+        world.annotate(paused="true")
+    world.kube.remove(WAL)
+    return world
+
+
+def hush(world: World, sentence: str = "no broker answered") -> None:
+    """Kafka does not answer any more."""
+    world.kafka.unreachable = NoKafka(Unreachable.NOT_ANSWERING, sentence)
+
+
+def ask_once(world: World) -> None:
+    """One tick of a process that has just begun."""
+    world.process()[1].tick(WAL)
+    world._note_events()
+
+
+def is_kept(world: World) -> bool:
+    """Whether the WALCluster still is there, with its finalizer; and nobody says otherwise."""
+    run = world.status()
+    return run is not None and run.is_active and not any("a throttle may be left" in line for line in world.lines)
+
+
+def ends_well(world: World) -> bool:
+    """Kafka answers, and nothing is in the way: no throttle and no move is left."""
+    world.kafka.unreachable = None
+    world.annotate(paused=None)
+    world.settle()
+    return world.status() is None and world.is_unthrottled() and not world.kafka.moves.ongoing
+
+
+def test_one_failed_answer_after_a_long_wait_lets_nothing_go() -> None:
+    world = deleted(paused=True)
+    world.rounds(12 * MINUTE)
+    assert world.run().message == "seawall.dev/paused is set"
+    assert world.run().unanswered is None, "Kafka answers"
+    hush(world)
+    ask_once(world)
+    assert is_kept(world)
+    ask_once(world)
+    assert is_kept(world)
+    assert ends_well(world)
+
+
+def test_ten_minutes_without_an_answer_let_it_go_and_not_less_whoever_asks() -> None:
+    world = deleted()
+    hush(world)
+    world.rounds(5 * MINUTE)
+    world.rounds(4 * MINUTE)  # by another process
+    assert is_kept(world)
+    world.rounds(2 * MINUTE)
+    assert world.status() is None
+    assert any("Kafka could not be asked for 10 minutes, a throttle may be left" in line for line in world.lines)
+
+
+def test_ten_minutes_count_whatever_the_sentences_are() -> None:
+    world = deleted()
+    for minute in range(11):
+        hush(world, f"no broker answered, try {minute}")
+        world.rounds(MINUTE)
+    assert world.status() is None
+
+
+def test_an_answer_in_between_begins_them_anew() -> None:
+    world = deleted(paused=True)
+    hush(world)
+    world.rounds(9 * MINUTE)
+    world.kafka.unreachable = None
+    world.rounds(1)
+    assert world.run().unanswered is None
+    hush(world)
+    world.rounds(9 * MINUTE)
+    assert is_kept(world)
+    assert ends_well(world)
+
+
+def test_a_time_in_which_nobody_asked_does_not_count() -> None:
+    """The operator was away with Kafka, and is back first."""
+    world = deleted()
+    hush(world)
+    ask_once(world)
+    world.time.time += timedelta(minutes=30)
+    ask_once(world)
+    assert is_kept(world)
+    assert ends_well(world)
+
+
+def test_another_operator_whose_clock_is_ahead_lets_nothing_go_early() -> None:
+    world = deleted()
+    hush(world)
+    world.rounds(6 * MINUTE + 15)
+    world.time.ahead = timedelta(minutes=4)
+    world.rounds(3 * MINUTE - 15)
+    assert is_kept(world)
+    world.rounds(2 * MINUTE)
+    assert world.status() is None
