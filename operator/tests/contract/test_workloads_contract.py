@@ -131,6 +131,15 @@ def test_a_pod_that_is_gone_is_not_there(bed: WorkloadBed) -> None:
     assert bed.workloads.evict(pod) == NotThere()
 
 
+def test_a_pod_is_there_whosesoever_it_is_until_it_is_gone(bed: WorkloadBed) -> None:
+    key = make(bed).key
+    bed.make_stranger()
+    assert bed.workloads.has_pod(key)
+    assert bed.workloads.has_pod(Key(key.namespace, "other-0"))
+    bed.remove_pod(0)
+    assert not bed.workloads.has_pod(key)
+
+
 def test_a_budget_forbids_with_its_sentence_and_may_allow_later(bed: WorkloadBed) -> None:
     pod = make(bed)
     bed.budget(allows=False)

@@ -53,6 +53,10 @@ class FakeWorkloads:
         mine = [pod for pod in self.running.values() if pod.name.rpartition("-")[0] + "-" == prefix]
         return tuple(sorted(mine, key=lambda pod: pod.ordinal))
 
+    def has_pod(self, key: Key) -> bool:
+        """Whether there is a pod of this name."""
+        return key in self.running
+
     def evict(self, pod: Pod) -> Eviction:
         """Lets a pod end."""
         found = self.running.get(pod.key)

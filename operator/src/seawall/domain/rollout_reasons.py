@@ -120,7 +120,15 @@ class Reason(StrEnum):
     BUDGET_EXCEEDED = "RestartTookTooLong"
     """Warning. A datanode does not serve, or a Kafka node is not in sync, in time: DatanodesHealthy or
     KafkaNodesHealthy says why. No other one is restarted; it goes on when this one is back. What an edit broke, an
-    edit mends."""
+    edit mends: of a Kafka node, and of a datanode whose StatefulSet has OnDelete; elsewhere delete its pod after the
+    edit."""
+    NOT_NAMED = "DatanodeNotNamed"
+    """Warning. The datanode that is restarted is none of the named StatefulSets' any more, and its pod is there, or a
+    StatefulSet of its name makes it or may not be read, or Kubernetes has not looked at a newest spec. No other one is
+    restarted. Delete what is left of it, or scale it down, or name that StatefulSet again."""
+    LEFT_OUT = "DatanodeLeftOut"
+    """Warning. The datanode that was restarted was scaled away, or its StatefulSet is gone and named no more: its
+    restart is over, and others go on. Its regions are the database's to move."""
     STUCK_TERMINATING = "PodStuckTerminating"
     """Warning. The old pod has not gone a minute after it should have: check its node. Only when that is surely off,
     delete the pod by force."""

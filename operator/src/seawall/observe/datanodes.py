@@ -6,13 +6,14 @@ from dataclasses import dataclass, field, replace
 
 from seawall.api.meta import InvalidSpec, Key
 from seawall.api.v1alpha1.cluster import WALCluster, WALClusterSpec
+from seawall.api.v1alpha1.disruption import DisruptionKind, of_kind
 from seawall.api.v1alpha1.http_database import HTTPDatabase
 from seawall.api.v1alpha1.purge import WALPurge
 from seawall.api.v1alpha1.rollout import Maintenance, RestartStatus
 from seawall.api.v1alpha1.verification import WALVerification
 from seawall.domain.clocks import TrustedTime
 from seawall.domain.cluster_name import of_cluster
-from seawall.domain.datanodes.facts import Facts
+from seawall.domain.datanodes.facts import Facts, LeftOver
 from seawall.domain.datanodes.gather import Beside, ObservedKafka, find_older_owner, with_ledger, with_people
 from seawall.domain.datanodes.maintenance import Answers, address_of, why_other_database, with_witnesses
 from seawall.domain.datanodes.observed import Observed
@@ -227,7 +228,20 @@ class DatanodeObserver:
                 return facts if each.cluster is None else replace(facts, statefulset_problem=missing)
             found.append(each.gate(statefulset))
             pods.extend(mine)
-        return replace(facts, statefulsets=tuple(found), pods=tuple(pods))
+        return self._with_left_over(replace(facts, statefulsets=tuple(found), pods=tuple(pods)), obj)
+
+    def _with_left_over(self, facts: Facts, obj: WALCluster) -> Facts:
+        """Of the pod that the journal has, when none of these StatefulSets makes it. What is refused is not known."""
+        entry = of_kind(obj.status.disruption, DisruptionKind.DATANODE_RESTART)
+        if entry is None or facts.expects(entry.name):
+            return facts
+        namespace, is_named = obj.metadata.namespace, facts.set_of(entry.name) is not None
+        try:
+            own = None if is_named else self.workloads.get(Key(namespace, entry.name.rpartition("-")[0]))
+            left_over = LeftOver(entry.name, self.workloads.has_pod(Key(namespace, entry.name)), own)
+        except Refused:
+            return facts
+        return replace(facts, left_over=left_over)
 
     def named_sets(self, obj: WALCluster) -> tuple[NamedSet, ...] | str:
         """The StatefulSets of the datanodes, by the newest spec; a sentence: why nobody knows them."""

@@ -162,6 +162,10 @@ class Workloads(Protocol):
         """The pods that it controls, by their place; others that its selector fits are left out."""
         ...
 
+    def has_pod(self, key: Key) -> bool:
+        """Whether there is a pod of this name, whosesoever."""
+        ...
+
     def evict(self, pod: Pod) -> Eviction:
         """Lets the pod end, and no later one of its name, as far as PodDisruptionBudgets allow it.
 

@@ -54,13 +54,17 @@ class KubeWorkloads:
         found = [_pod(statefulset, raw) for raw in mine]
         return tuple(sorted(found, key=lambda pod: pod.ordinal))
 
+    def has_pod(self, key: Key) -> bool:
+        """Reads it."""
+        return self._api.get(_pod_path(key)) is not None
+
     def evict(self, pod: Pod) -> Eviction:
         """Evicts a pod. Another one of its name is looked for before, although its UID is a precondition.
 
         The API server (1.34) takes a wrong UID for two writes at once and tries again for ten seconds, which is beyond
         our deadline. So a pod that is replaced in this very moment is not evicted, and that goes unanswered.
         """
-        path = f"/api/v1/namespaces/{pod.key.namespace}/pods/{pod.key.name}"
+        path = _pod_path(pod.key)
         found = self._api.get(path)
         if found is None or found["metadata"]["uid"] != pod.uid:
             return NotThere()
@@ -97,6 +101,10 @@ class KubeWorkloads:
 
 def _path(key: Key) -> str:
     return f"/apis/apps/v1/namespaces/{key.namespace}/statefulsets/{key.name}"
+
+
+def _pod_path(key: Key) -> str:
+    return f"/api/v1/namespaces/{key.namespace}/pods/{key.name}"
 
 
 def _partitioned(partition: int) -> dict[str, Any]:

@@ -27,7 +27,8 @@ class RollStage(StrEnum):
     REPLAYING = "Replaying"
     """The old pod went; the new one has to be Ready, and to lead all its regions."""
     STALLED = "Stalled"
-    """The restart took too long: a person has to look. No other one is touched until this one serves again."""
+    """The restart took too long, or its datanode is named no more: a person has to look. No other one is touched until
+    this one serves again, or is gone for good."""
     COMPLETED = "Completed"
     """All that were to be restarted were."""
 

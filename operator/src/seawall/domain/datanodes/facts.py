@@ -106,6 +106,21 @@ class Limits:
 
 
 @dataclass(frozen=True, slots=True)
+class LeftOver:
+    """What there is of the pod that the journal has, and that none of the named StatefulSets makes any more.
+
+    Attributes:
+        name: of the pod.
+        is_there: whether the pod is.
+        statefulset: the one of its name, if that is another one than those that are named; None: there is none.
+    """
+
+    name: str
+    is_there: bool
+    statefulset: StatefulSet | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Facts:
     """Everything that one decision sees.
 
@@ -117,6 +132,7 @@ class Facts:
         statefulsets: those of the datanodes; empty: there are none, or `statefulset_problem` says why they could not be
             read. All that are named are there, or none.
         pods: of these StatefulSets.
+        left_over: of the pod that the journal has and none of them makes; None: one does, or nobody could look.
         datanodes: by the name of the pod; a pod whose datanode is not known is left out.
         bad_records: by the name of the pod, what a scan found; without a scan there are none.
         metasrv: the URL of the metasrv that the spec names now, without a slash at its end; None: it names none.
@@ -151,6 +167,7 @@ class Facts:
     config_hash: str | None = None
     is_paused: bool = False
     limits: Limits = Limits()
+    left_over: LeftOver | None = None
 
     def pod(self, name: str) -> Pod | None:
         """The pod of this name."""
@@ -173,6 +190,24 @@ class Facts:
     def set_of(self, name: str) -> StatefulSet | None:
         """The StatefulSet of the pod of this name."""
         return next((each for each in self.statefulsets if each.key.name == name.rpartition("-")[0]), None)
+
+    def expects(self, name: str) -> bool:
+        """Whether one of the named StatefulSets makes a pod of this name."""
+        return any(each.expects(name) for each in self.statefulsets)
+
+    def why_not_gone(self, name: str) -> str | None:
+        """Why a pod that none of them makes may still be, or come back, as a clause; None: it is gone for good."""
+        found = self.left_over
+        if found is None or found.name != name:
+            return "what is left of it cannot be read"
+        if found.is_there:
+            return "its pod is there"
+        own = () if found.statefulset is None else (found.statefulset,)
+        if any(each.expects(name) for each in own):
+            return "its StatefulSet makes it"
+        if not all(each.observed for each in (*self.statefulsets, *own)):
+            return "Kubernetes has not looked at a StatefulSet's newest spec yet"
+        return None
 
     def missing(self) -> tuple[str, ...]:
         """The names of pods that should be there and are not."""

@@ -4,6 +4,7 @@ the spec was edited      the database of before leaves maintenance first, while 
 before a pod goes        its regions flush, the database enters maintenance, the gate (checks.py) is open
 it goes                  evicted, or the partition is lowered to it
 it is back               the new one is Ready, and leads all its regions by reports of a later epoch
+it is none any more      scaled away, or its StatefulSet is named no more: it is over when no such pod is left
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from seawall.api.v1alpha1.rollout import RestartStatus, RollStage
 from seawall.domain.datanodes import template
 from seawall.domain.datanodes.actions import RolloutAction, SetPartition
 from seawall.domain.datanodes.checks import Candidate, let_through, refusal
-from seawall.domain.datanodes.decision import RollDecision
+from seawall.domain.datanodes.decision import DatanodeRoll, RollDecision
 from seawall.domain.datanodes.diagnosis import diagnose
 from seawall.domain.datanodes.facts import Datanode, Facts
 from seawall.domain.datanodes.flush import flush, is_flushed
@@ -24,13 +25,14 @@ from seawall.domain.datanodes.maintenance import enter, give_back, is_elsewhere,
 from seawall.domain.datanodes.order import in_order, is_partition_of_others
 from seawall.domain.datanodes.replay import measure, replay_seconds, restart_budget
 from seawall.domain.datanodes.requests import Cause, due_pods, is_kept_back
+from seawall.domain.decision import Decision
 from seawall.domain.rollout.actions import Evict
-from seawall.domain.rollout.decision import changed, decided, meanwhile
+from seawall.domain.rollout.decision import changed, decided, journaled, meanwhile
 from seawall.domain.rollout.finish import restarts
 from seawall.domain.rollout.gate import RolloutGate
 from seawall.domain.rollout.refusal import Refusal
 from seawall.domain.rollout.requests import requested
-from seawall.domain.rollout.workload import Pod
+from seawall.domain.rollout.workload import Pod, UpdateStrategy
 from seawall.domain.rollout_reasons import Blocker, Reason
 from seawall.domain.times import MAINTENANCE_LEASE
 
@@ -154,6 +156,35 @@ class DatanodeGate(RolloutGate[RestartStatus, RolloutAction, Pod]):
         gives_back = is_over or is_elsewhere(status, self.facts)
         return meanwhile(give_back(status, self.facts), reported) if gives_back else reported
 
+    def goes_again(self, entry: Disruption, member: Pod) -> bool:
+        """What it took so far is no measure of the next one, which has all of its time."""
+        return member.is_terminating and member.uid != entry.uid
+
+    def mends(self, status: RestartStatus, entry: Disruption, member: Pod) -> RollDecision | None:
+        """With OnDelete Kubernetes replaces no pod, so an edit alone mends nothing. Maintenance is given back first."""
+        if status.maintenance is not None or not self._is_outdated(status, entry, member):
+            return None
+        if self.refusal(status, member, is_chosen=True) is not None:
+            return None
+        return restarts(status, member.name, Evict(member, self._passed(status, member)), self.forbidden)
+
+    def left_out(self, status: RestartStatus, entry: Disruption) -> Decision[DatanodeRoll, RolloutAction] | None:
+        """Over, and its maintenance with it, when nobody makes such a pod again; until then nothing else is begun."""
+        if self.facts.expects(entry.name):
+            return None
+        message, why = (
+            f"{entry.name} is no more one of the datanodes that are named",
+            self.facts.why_not_gone(entry.name),
+        )
+        if why is not None:
+            stalled = status.model_copy(update={"stage": RollStage.STALLED})
+            remedy = "scale down or delete what is left of it, or name its StatefulSet again"
+            waits: RollDecision = decided(stalled, Reason.NOT_NAMED, f"{message}, and {why}: {remedy}")
+            return journaled(entry, meanwhile(give_back(stalled, self.facts), waits))
+        update = {"progress": None, "flush": None, "maintenance": kept_until(status, self.facts, timedelta())}
+        message = f"{message}, and gone for good: its restart is over"
+        return journaled(None, changed(status, Reason.LEFT_OUT, message, stage=RollStage.WAITING, **update))
+
     def is_done(self, status: RestartStatus, entry: Disruption, member: Pod) -> RestartStatus:
         """How fast it replayed is remembered; maintenance stays for the next one."""
         update: dict[str, object] = {
@@ -170,7 +201,12 @@ class DatanodeGate(RolloutGate[RestartStatus, RolloutAction, Pod]):
     def diagnosis(self, status: RestartStatus, entry: Disruption) -> str:
         """What ails it."""
         found = diagnose(self.facts, status.last_replay)
-        return next((each.message for each in found if each.pod == entry.name), "")
+        ailment = next((each.message for each in found if each.pod == entry.name), "")
+        pod = self.facts.pod(entry.name)
+        if pod is None or not self._is_outdated(status, entry, pod):
+            return ailment
+        waits = self.refusal(status, pod, is_chosen=True)
+        return ailment if waits is None else f"{ailment} It is to be made anew, but {waits.message}"
 
     def ends(self, status: RestartStatus) -> RollDecision | None:
         """Maintenance is given back, and partitions keep all pods again."""
@@ -203,6 +239,15 @@ class DatanodeGate(RolloutGate[RestartStatus, RolloutAction, Pod]):
     def _passed(self, status: RestartStatus, pod: Pod) -> str:
         passed = let_through(Candidate(pod.name, self.facts, status.last_replay))
         return "" if passed is None else self._by_whom(passed.message)
+
+    def _is_outdated(self, status: RestartStatus, entry: Disruption, pod: Pod) -> bool:
+        """Whether it did not come up in time, and only Seawall gives it the template of now. A replay is left to it."""
+        found = self.facts.set_of(pod.name)
+        if status.stage is not RollStage.STALLED or pod.ready or pod.is_terminating or pod.uid == entry.uid:
+            return False
+        if found is None or found.strategy is not UpdateStrategy.ON_DELETE or not found.observed:
+            return False
+        return bool(found.update_revision) and pod.revision not in {"", found.update_revision}
 
     def _by_whom(self, message: str) -> str:
         override = self.facts.override

@@ -10,7 +10,7 @@
                                                partition is lowered to it
     Replaying    when the old pod went         —                                Ready, and all regions lead: Waiting
                                                                                 for the next; too long: Stalled
-    Stalled      the pod and its UID           maintenance ends                 it serves after all
+    Stalled      the pod and its UID           maintenance ends                 it serves after all, or is none any more
     Completed    what was done                 partition back, maintenance      a datanode is due
                                                ends
 
@@ -49,6 +49,8 @@ WARNINGS = frozenset(
         Reason.DISRUPTION_BUDGET,
         Reason.SLOT_TAKEN,
         Reason.BUDGET_EXCEEDED,
+        Reason.NOT_NAMED,
+        Reason.LEFT_OUT,
         Reason.STUCK_TERMINATING,
         *FAILURES,
         Reason.METASRV_EDITED,

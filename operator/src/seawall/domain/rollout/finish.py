@@ -3,10 +3,13 @@
     the old pod is there   the gate once more, then it goes
     it is gone, or going   the new one has to be back, by its own word
     it was declared anew   the gate may let that one go, too: an edit mends what an edit broke
+    it goes again          by an edit, or by somebody: from then on it is waited for the next one
     that takes too long    Stalled: what was prepared is given back, no other is touched; it goes on when it is back
+    it is none any more    the gate says whether that is for good, and it is over
 
 The entry is never taken back, even when nobody wants the restart any more: an operator that slept may still delete that
-pod, and if another one were restarted meanwhile, two members would be down.
+pod, and if another one were restarted meanwhile, two members would be down. It ends without the member where that is
+gone for good: a UID that is gone cannot be deleted.
 """
 
 from __future__ import annotations
@@ -27,6 +30,9 @@ def finish(
 ) -> Decision[Roll[StatusT], ActionT]:
     """The next thing to do for the member that is restarted."""
     member = _member(entry, gate)
+    left_out = gate.left_out(status, entry) if member is None else None
+    if left_out is not None:
+        return left_out
     if entry.gone_time is not None:
         return _returns(status, entry, member, gate)
     if member is None or member.uid != entry.uid or member.gone_by is not None:
@@ -62,6 +68,8 @@ def _returns(
         update = {"stage": RollStage.WAITING, "restarted": status.restarted + 1}
         message = f"{entry.name} serves again after {elapsed} s"
         return journaled(None, changed(gate.is_done(status, entry, member), Reason.BEGINS, message, **update))
+    if member is not None and gate.goes_again(entry, member):
+        return journaled(entry.model_copy(update={"uid": member.uid, "gone_time": gate.now}), gate.gone(status, entry))
     mended = None if member is None else gate.mends(status, entry, member)
     if mended is not None:
         return journaled(entry, mended)

@@ -14,7 +14,7 @@ from typing import Protocol, TypeVar
 
 from seawall.api.v1alpha1.disruption import Disruption
 from seawall.domain.decision import Decision
-from seawall.domain.rollout.decision import ActionT, StatusT
+from seawall.domain.rollout.decision import ActionT, Roll, StatusT
 from seawall.domain.rollout.refusal import Refusal
 
 
@@ -138,6 +138,14 @@ class RolloutGate(Protocol[StatusT, ActionT, MemberT]):
 
     def mends(self, status: StatusT, entry: Disruption, member: MemberT) -> Decision[StatusT, ActionT] | None:
         """It does not come back as it is, and what is declared of it is another thing by now."""
+        return None
+
+    def goes_again(self, entry: Disruption, member: MemberT) -> bool:
+        """The new one goes, too, and another one comes: it is that one's restart from now on."""
+        return False
+
+    def left_out(self, status: StatusT, entry: Disruption) -> Decision[Roll[StatusT], ActionT] | None:
+        """It is none of the members any more, for good or not: whether its restart is over. None: it is one."""
         return None
 
     def is_done(self, status: StatusT, entry: Disruption, member: MemberT) -> StatusT:

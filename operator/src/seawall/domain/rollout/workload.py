@@ -109,6 +109,10 @@ class StatefulSet:
         """Whether the pod is one of its own."""
         return pod.name.rpartition("-")[0] == self.key.name
 
+    def expects(self, name: str) -> bool:
+        """Whether it makes a pod of this name."""
+        return name in self.missing(())
+
     def missing(self, pods: Iterable[Pod]) -> tuple[str, ...]:
         """The names of pods that should be there and are not."""
         there = {pod.ordinal for pod in pods}
