@@ -34,11 +34,8 @@ def bring_back(jobs: Restores, site: Site, database: RefDb, cluster_id: str) -> 
     return plan, made_while_it_ran, jobs.wait_for_restore("Completed")
 
 
-# Four Spark applications one after another, a Kafka that starts anew, half a minute of silence: 6 minutes alone, 9.5
-# beside three other workers. Each wait in it has its own bound.
-# In every run: test_a_named_point_brings_the_database_back.py on pods, and what another Kafka gets back, on processes,
-# in wal-backup's test_restore.py and test_restore_deaths.py (docs/adr/0074-what-every-run-asks.md).
-@pytest.mark.soak
+# Four Spark applications one after another, a Kafka that starts anew, half a minute of silence. Each wait in it has its
+# own bound.
 @pytest.mark.timeout(1200)
 @pytest.mark.helm_values("replayVerification.create=true", RIGHTS)
 def test_no_backed_up_row_is_missing_and_new_ones_survive_the_next_replay(
