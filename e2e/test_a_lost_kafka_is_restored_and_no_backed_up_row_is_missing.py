@@ -7,6 +7,7 @@ from collections.abc import Callable
 import pytest
 
 from seawall_e2e.acked_rows import TABLE, AckedRows
+from seawall_e2e.backups import NEXT
 from seawall_e2e.cluster import wipe_kafka
 from seawall_e2e.commands import Object
 from seawall_e2e.faults import AllDatanodesKilled, FaultLog, TableFlushed
@@ -59,9 +60,10 @@ def test_no_backed_up_row_is_missing_and_new_ones_survive_the_next_replay(
         )
         rows.wait_until_written_everywhere()
     purges.suspend()
+    jobs.continue_from(first)  # its driver begins while the last run ends
     purges.wait_until_over()
     starts = site.log_starts()
-    second = jobs.continue_from(first)
+    second = jobs.wait_for(NEXT)
     cluster_id = str(wal.status()["kafka"]["clusterId"])
 
     wipe_kafka()

@@ -93,17 +93,22 @@ class Backups(SparkJobs):
         }
         apply(self._object("seawall.dev/v1alpha1", "WALBackupPolicy", POLICY, body))
 
-    def continue_from(self, parent: Backup) -> Backup:
-        """An incremental backup by hand, to its end."""
-        return self.back_up(NEXT, parentRef={"name": parent.name})
+    def continue_from(self, parent: Backup) -> None:
+        """Begins an incremental backup by hand, NEXT."""
+        self._begin(NEXT, parentRef={"name": parent.name})
 
     def back_up(self, name: str, **spec: Any) -> Backup:
-        """A backup by hand, to its end; a full one, unless it is said what it continues."""
+        """A full backup by hand, to its end."""
+        self._begin(name, **spec)
+        return self.wait_for(name)
+
+    def _begin(self, name: str, **spec: Any) -> None:
         body = {"clusterRef": {"name": self.wal.name}, "verify": {"level": "Integrity"}, "timeout": "10m", **spec}
         apply(self._object("seawall.dev/v1alpha1", "WALBackup", name, body))
-        return self._wait_for(name)
 
-    def _wait_for(self, name: str) -> Backup:
+    def wait_for(self, name: str) -> Backup:
+        """Waits for the end of a backup, which completes."""
+
         def completed() -> Backup | None:
             found = next(each for each in self.all() if each.name == name)
             if found.stage == "Failed":
@@ -123,7 +128,7 @@ class Backups(SparkJobs):
     def end_point(self, name: str, snapshot: str) -> Backup:
         """They say that the snapshot is taken, and wait until the log is backed up to beyond it."""
         self._kubectl("annotate", f"walb/{name}", f"seawall.dev/snapshot-done={snapshot}")
-        return self._wait_for(name)
+        return self.wait_for(name)
 
     def run_snapshot(self, verb: str, name: str) -> str:
         """Saves the reference database as a snapshot of this name in a claim, or restores it."""
