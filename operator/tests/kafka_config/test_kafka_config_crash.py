@@ -17,7 +17,8 @@ from tests.kafka_config.test_kafka_config import brought_up
 from tests.support.deaths import die_at_every_call
 from tests.support.golden import compare_counts
 from tests.worlds.kafka_config_world import FOREIGN, KEPT, LARGEST, KafkaConfigWorld
-from tests.worlds.managed_world import CHANGES, WAL
+from tests.worlds.managed_moves import all_is_applied_again, another_operator_acts, status_goes
+from tests.worlds.managed_world import CHANGES
 from tests.worlds.purge_world import Calls, Guard
 
 LIVES_ALL = os.environ.get("ADVERSARY") == "all"
@@ -77,23 +78,6 @@ def somebody_sets_another(world: KafkaConfigWorld) -> None:
 def another_kafka_answers(world: KafkaConfigWorld) -> None:
     """Its addresses lead elsewhere: who asks right before the act finds out."""
     world.kafka.cluster_id = "another"
-
-
-def all_is_applied_again(world: KafkaConfigWorld) -> None:
-    world.delete_and_apply()
-
-
-def status_goes(world: KafkaConfigWorld) -> None:
-    world.forget_status()
-
-
-def another_operator_acts(world: KafkaConfigWorld) -> None:
-    """A leader that slept: what this one decides now is old by the time it acts."""
-    processes = world.processes()
-    for _ in range(25):
-        for process in processes:
-            process.tick(WAL)
-        world.go_on()
 
 
 MOVES: tuple[Move, ...] = (

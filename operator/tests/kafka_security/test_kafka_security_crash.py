@@ -16,7 +16,8 @@ import pytest
 from seawall.api.meta import ConditionType
 from tests.support.deaths import die_at_every_call
 from tests.support.golden import compare_counts
-from tests.worlds.managed_world import CHANGES, WAL
+from tests.worlds.managed_moves import all_is_applied_again, another_operator_acts, status_goes
+from tests.worlds.managed_world import CHANGES
 from tests.worlds.purge_world import Calls, Guard
 from tests.worlds.secured_world import NODES, OPERATOR, SecuredWorld
 
@@ -85,23 +86,6 @@ def another_authority(world: SecuredWorld) -> None:
 
 def user_goes(world: SecuredWorld) -> None:
     world.drop_reader()
-
-
-def all_is_applied_again(world: SecuredWorld) -> None:
-    world.delete_and_apply()
-
-
-def status_goes(world: SecuredWorld) -> None:
-    world.forget_status()
-
-
-def another_operator_acts(world: SecuredWorld) -> None:
-    """A leader that slept: what this one decides now is old by the time it acts."""
-    processes = world.processes()
-    for _ in range(25):
-        for process in processes:
-            process.tick(WAL)
-        world.go_on()
 
 
 MOVES: tuple[Move, ...] = (
