@@ -68,6 +68,16 @@ def build_condition(
     )
 
 
+def status_of(verdict: Verdict, unknown: Collection[str]) -> ConditionStatus:
+    """What a condition is by a verdict: it holds if that is Ready, and is Unknown with these reasons."""
+    return "Unknown" if verdict.reason in unknown else as_status(verdict.outlook is Outlook.READY)
+
+
+def of_kinds(conditions: Iterable[Condition], *kinds: ConditionType) -> tuple[Condition, ...]:
+    """Those of one controller, as they were written."""
+    return tuple(condition for condition in conditions if condition.type in kinds)
+
+
 def with_own(
     conditions: Sequence[Condition], own: Sequence[Condition], kinds: Collection[str]
 ) -> tuple[Condition, ...]:

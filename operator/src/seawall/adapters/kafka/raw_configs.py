@@ -27,10 +27,11 @@ def default_configs(kafka: RawKafka) -> Configs:
     return {config.name: config.value or "" for config in found.configs if config.config_source == DEFAULT}
 
 
-def alter_default_configs(kafka: RawKafka, changes: Mapping[str, str | None]) -> None:
-    """Sets defaults of all brokers; None takes one back."""
+def alter_default_configs(kafka: RawKafka, changes: Mapping[str, str | None], what: str | None = None) -> None:
+    """Sets defaults of all brokers; None takes one back. `what` is what a refusal calls them; None: by their names."""
+    called = what or f"{', '.join(sorted(changes))} of all brokers"
     for answer in answered(kafka.ask_any(alter(BROKER, {EVERY_BROKER: changes}))).responses:
-        raise_error(f"{', '.join(sorted(changes))} of all brokers", answer.error_code, answer.error_message)
+        raise_error(called, answer.error_code, answer.error_message)
 
 
 def describe(kind: int, names: Collection[str], keys: list[str] | None) -> DescribeConfigsRequest:

@@ -16,7 +16,15 @@ from kafka.protocol.admin import (
 
 from seawall.adapters.kafka.errors import UNKNOWN_TOPIC, failure_of_partition, raise_error
 from seawall.adapters.kafka.raw import RawKafka, Silence, answered
-from seawall.adapters.kafka.raw_configs import BROKER, DEFAULT, EVERY_BROKER, TOPIC, alter, describe
+from seawall.adapters.kafka.raw_configs import (
+    BROKER,
+    DEFAULT,
+    EVERY_BROKER,
+    TOPIC,
+    alter,
+    alter_default_configs,
+    describe,
+)
 from seawall.adapters.kafka.topic_answers import failure_of, unanswered
 from seawall.domain.kafka import MIN_ISR
 from seawall.domain.kafka_log import TopicFailure
@@ -117,8 +125,7 @@ def rates(kafka: RawKafka) -> tuple[Rates, dict[int, Rates]]:
 def set_rates(kafka: RawKafka, wanted: Rates) -> None:
     """Sets the rates of all brokers, or removes them."""
     values = {LEADER_RATE: _number(wanted.leader), FOLLOWER_RATE: _number(wanted.follower)}
-    for answer in answered(kafka.ask_any(alter(BROKER, {EVERY_BROKER: values}))).responses:
-        raise_error("the throttle", answer.error_code, answer.error_message)
+    alter_default_configs(kafka, values, "the throttle")
 
 
 def throttled(kafka: RawKafka, topics: Collection[str]) -> dict[str, ThrottledReplicas]:

@@ -11,7 +11,7 @@ from seawall.api.v1alpha1.kafka_brokers import BrokerState, BrokerStatus, KafkaS
 from seawall.api.v1alpha1.topic_pool import TopicsSpec
 from seawall.domain.brokers.reasons import Reason
 from seawall.domain.brokers.view import BrokerNumbers, BrokersFound, InternalTopic, ReplicationView
-from seawall.domain.conditions import ConditionBuilder, ConditionStatus, loss_event, with_own
+from seawall.domain.conditions import ConditionBuilder, ConditionStatus, loss_event, of_kinds, with_own
 from seawall.domain.events import EventReason
 from seawall.domain.partitions import NO_RATES, Quorum, QuorumReplica
 from seawall.domain.step import Event, EventType
@@ -151,7 +151,7 @@ CHANGE_SHARE = 10
 
 def own_conditions(status: WALClusterStatus) -> tuple[Condition, ...]:
     """What is said of brokers and controllers, as it was written."""
-    return tuple(condition for condition in status.conditions if condition.type in OWN_CONDITIONS)
+    return of_kinds(status.conditions, *OWN_CONDITIONS)
 
 
 def with_brokers(

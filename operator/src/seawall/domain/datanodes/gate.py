@@ -172,11 +172,8 @@ class DatanodeGate(RolloutGate[RestartStatus, RolloutAction, Pod]):
         """Over, and its maintenance with it, when nobody makes such a pod again; until then nothing else is begun."""
         if self.facts.expects(entry.name):
             return None
-        message, why = (
-            f"{entry.name} is no more one of the datanodes that are named",
-            self.facts.why_not_gone(entry.name),
-        )
-        if why is not None:
+        message = f"{entry.name} is no more one of the datanodes that are named"
+        if (why := self.facts.why_not_gone(entry.name)) is not None:
             stalled = status.model_copy(update={"stage": RollStage.STALLED})
             remedy = "scale down or delete what is left of it, or name its StatefulSet again"
             waits: RollDecision = decided(stalled, Reason.NOT_NAMED, f"{message}, and {why}: {remedy}")

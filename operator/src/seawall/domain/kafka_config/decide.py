@@ -16,12 +16,12 @@ from seawall.api.v1alpha1.managed_kafka import ManagedKafka
 from seawall.domain.clocks import TrustedTime
 from seawall.domain.conditions import (
     ConditionBuilder,
-    ConditionStatus,
     Outlook,
     Verdict,
-    as_status,
     find_condition,
     loss_event,
+    of_kinds,
+    status_of,
     with_own,
 )
 from seawall.domain.decision import UNANSWERED, Decision, Published, silent
@@ -118,8 +118,7 @@ def _published(
 ) -> Published[WALClusterStatus]:
     """The status with the condition, which goes with the last config."""
     build = ConditionBuilder(cluster.status.conditions, cluster.metadata.generation, observed.time.now)
-    holds: ConditionStatus = "Unknown" if found.reason in _UNKNOWN else as_status(found.outlook is Outlook.READY)
-    own = () if status.kafka_config is None else (build(KIND, holds, found.reason, found.message),)
+    own = () if status.kafka_config is None else (build(KIND, status_of(found, _UNKNOWN), found.reason, found.message),)
     conditions = with_own(cluster.status.conditions, own, (KIND,))
     event = loss_event(cluster.status.conditions, conditions, KIND, "Kafka has its configs")
     is_worth_an_event = event is not None and event.reason != ConfigReason.CHANGING
@@ -129,7 +128,7 @@ def _published(
 
 def own_conditions(status: WALClusterStatus) -> tuple[Condition, ...]:
     """What is said of configs, as it was written."""
-    return tuple(condition for condition in status.conditions if condition.type == KIND)
+    return of_kinds(status.conditions, KIND)
 
 
 def standing(cluster: WALCluster) -> Verdict | None:

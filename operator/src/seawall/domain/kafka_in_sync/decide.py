@@ -27,6 +27,7 @@ from seawall.domain.conditions import (
     as_status,
     find_condition,
     loss_event,
+    of_kinds,
     with_own,
 )
 from seawall.domain.decision import FAILURES, Decision, Published, silent
@@ -163,4 +164,4 @@ def _all_in_sync(observed: InSyncObserved, case: Case) -> Verdict:
 
 def own_conditions(status: WALClusterStatus) -> tuple[Condition, ...]:
     """What is said of nodes in sync, as it was written."""
-    return tuple(condition for condition in status.conditions if condition.type == KIND)
+    return of_kinds(status.conditions, KIND)

@@ -10,9 +10,10 @@ from seawall.domain.conditions import (
     ConditionStatus,
     Outlook,
     Verdict,
-    as_status,
     find_condition,
     loss_event,
+    of_kinds,
+    status_of,
     with_own,
 )
 from seawall.domain.decision import UNANSWERED, Published
@@ -31,8 +32,7 @@ def published(
 ) -> Published[WALClusterStatus]:
     """The status with both conditions; certificates are told of whatever becomes of users."""
     build = ConditionBuilder(cluster.status.conditions, cluster.metadata.generation, observed.time.now)
-    holds: ConditionStatus = "Unknown" if found.reason in _UNKNOWN else as_status(found.outlook is Outlook.READY)
-    users = build(USERS, holds, found.reason, found.message)
+    users = build(USERS, status_of(found, _UNKNOWN), found.reason, found.message)
     certificates = build(CERTIFICATES, *_of_certificates(cluster, kafka, observed))
     conditions = with_own(cluster.status.conditions, (certificates, users), _OWN)
     full = status.model_copy(update={"conditions": conditions})
@@ -63,7 +63,7 @@ def _of_certificates(
 
 def own_conditions(status: WALClusterStatus) -> tuple[Condition, ...]:
     """What is said of certificates and users, as it was written."""
-    return tuple(condition for condition in status.conditions if condition.type in _OWN)
+    return of_kinds(status.conditions, *_OWN)
 
 
 def standing(cluster: WALCluster) -> Verdict | None:

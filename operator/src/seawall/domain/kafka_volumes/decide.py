@@ -20,7 +20,7 @@ from seawall.api.meta import PAUSED_ANNOTATION, Condition, ConditionType
 from seawall.api.quantity import format_bytes
 from seawall.api.v1alpha1.cluster import WALCluster, WALClusterStatus
 from seawall.domain.clocks import TrustedTime
-from seawall.domain.conditions import ConditionBuilder, Outlook, Verdict, as_status, loss_event, with_own
+from seawall.domain.conditions import ConditionBuilder, Outlook, Verdict, as_status, loss_event, of_kinds, with_own
 from seawall.domain.decision import Decision, Published, silent
 from seawall.domain.events import EventReason
 from seawall.domain.kafka_volumes.reasons import VolumesReason
@@ -145,4 +145,4 @@ def _of_larger(each: _Sized) -> str:
 
 def own_conditions(status: WALClusterStatus) -> tuple[Condition, ...]:
     """What is said of the sizes of volumes, as it was written."""
-    return tuple(condition for condition in status.conditions if condition.type == KIND)
+    return of_kinds(status.conditions, KIND)

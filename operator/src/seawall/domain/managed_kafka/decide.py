@@ -18,6 +18,7 @@ from seawall.domain.conditions import (
     as_status,
     find_condition,
     loss_event,
+    of_kinds,
     with_own,
 )
 from seawall.domain.decision import FAILURES, Decision, Published, silent
@@ -216,7 +217,7 @@ def _publishing(
 
 def own_conditions(status: WALClusterStatus) -> tuple[Condition, ...]:
     """What is said of the nodes, as it was written."""
-    return tuple(condition for condition in status.conditions if condition.type == KIND)
+    return of_kinds(status.conditions, KIND)
 
 
 def standing(cluster: WALCluster) -> Verdict | None:

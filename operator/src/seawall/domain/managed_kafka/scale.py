@@ -65,9 +65,8 @@ def why_undeclared(case: Case) -> str | None:
     """Whom the spec has to name again, in one sentence; None: nobody."""
     if first := case.missing_voters:
         begin = ", or for a new, empty Kafka delete the WALCluster, its volumes and both ConfigMaps, and apply it again"
-        is_empty = not any(
-            record.registered for record in case.identity.nodes.values()
-        )  # else nobody is told to delete
+        # Nobody is told to delete what Kafka has heard from.
+        is_empty = not any(record.registered for record in case.identity.nodes.values())
         what = f"{_controllers(first)} {'were' if len(first) > 1 else 'was'} to vote, and not declared"
         return f"{what}: declare as many as there were{begin if is_empty else ''}"
     if missing := undeclared(case):
