@@ -5,12 +5,14 @@ reads both.
 
 Nothing fails in silence, whatever a kind makes of it: an action that is refused or not answered is logged each time;
 and if the kind's own step tells of it by no event, one is posted here, once while the sentence stays the same. A
-process that starts anew says it once more.
+process that starts anew says it once more. A conflict (the world moved between the decision and the act) is no failure:
+what is so now is decided anew. One that comes back each time is told like an action that is not answered.
 """
 
 from __future__ import annotations
 
 import logging
+from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
@@ -27,6 +29,9 @@ _log = logging.getLogger(__name__)
 
 STATUS_NOT_WRITTEN = EventReason.STATUS_NOT_WRITTEN
 """The reason of the event when the API server refuses a status, or does not answer: no condition can say that."""
+
+CONFLICTS_TOLD = 10
+"""So many conflicts one after another, and nothing done in between, are no chance any more."""
 
 ObjectT = TypeVar("ObjectT", bound=Resource[Any, Any])
 ObservedT = TypeVar("ObservedT")
@@ -60,6 +65,10 @@ class Controller(Protocol[ObjectT, ObservedT, StatusT, ActionT]):
 
     def absorb(self, observed: ObservedT, error: SeawallError) -> ObservedT | None:
         """What was observed, where an answer is about single items and the rest goes on; None: it is about all."""
+        ...
+
+    def remember_failure(self, obj: ObjectT, action: ActionT, error: SeawallError) -> None:
+        """Keeps why an action failed, where another place than the object's own status tells of it."""
         ...
 
     def record(self, obj: ObjectT, status: StatusT) -> None:
@@ -118,17 +127,24 @@ class Reconciler(Generic[ObjectT, ObservedT, StatusT, ActionT]):
     may_write: Callable[[], bool]
     _reported: dict[Key, dict[str, str]] = field(default_factory=dict)
     """By object and reason the sentence of what failed last and was told: memory only, so that it is told once."""
+    _conflicts: Counter[Key] = field(default_factory=Counter)
+    """By object, since a tick did what it decided: memory only, another process counts anew."""
 
     def tick(self, key: Key) -> Ticked:
         """One tick for one object."""
         try:
-            return self._tick(key)
+            ticked = self._tick(key)
         except Conflict as conflict:
-            _log.debug("%s %s: %s", self.controller.kind, key, conflict)
+            self._conflicts[key] += 1
+            level = logging.WARNING if self._is_repeated(key) else logging.DEBUG
+            _log.log(level, "%s %s: %s", self.controller.kind, key, conflict)
             return Ticked(Outcome.CONFLICT, 0.0)
         except SeawallError as error:
             _log.warning("%s %s: %s", self.controller.kind, key, error)
             return Ticked(Outcome.ERROR)
+        if ticked.outcome in {Outcome.ACTED, Outcome.WAITING, Outcome.GONE}:
+            self._conflicts.pop(key, None)
+        return ticked
 
     def _tick(self, key: Key) -> Ticked:
         obj = self.controller.read(key)
@@ -166,12 +182,10 @@ class Reconciler(Generic[ObjectT, ObservedT, StatusT, ActionT]):
             if not self.may_write():
                 return NOT_LEADER
             try:
-                event = self.controller.perform(obj, action)
+                event = self._perform(key, obj, action)
             except Refused as error:
-                self._log_failure(key, action, "was refused", error)
                 refusal = refusal or error
             except OutsideUnavailable as error:
-                self._log_failure(key, action, "was not answered", error)
                 return self._explain(key, obj, self._failed(obj, observed, decision, error), error)
             else:
                 self.controller.post(obj, event)
@@ -180,7 +194,28 @@ class Reconciler(Generic[ObjectT, ObservedT, StatusT, ActionT]):
         self._is_over(key, *FAILURES)
         return Ticked(Outcome.ACTED, 0.0, _conditions_of(obj.status))
 
-    def _log_failure(self, key: Key, action: ActionT, what: str, error: SeawallError) -> None:
+    def _perform(self, key: Key, obj: ObjectT, action: ActionT) -> Event:
+        """Does one action. A failure is logged, and the controller is told."""
+        try:
+            return self._attempt(key, obj, action)
+        except (Refused, OutsideUnavailable) as error:
+            self._log_failure(key, action, error)
+            self.controller.remember_failure(obj, action, error)
+            raise
+
+    def _attempt(self, key: Key, obj: ObjectT, action: ActionT) -> Event:
+        try:
+            return self.controller.perform(obj, action)
+        except Conflict as conflict:
+            if not self._is_repeated(key):
+                raise
+            raise OutsideUnavailable(f"a conflict that repeats: {conflict}") from conflict
+
+    def _is_repeated(self, key: Key) -> bool:
+        return self._conflicts[key] >= CONFLICTS_TOLD
+
+    def _log_failure(self, key: Key, action: ActionT, error: SeawallError) -> None:
+        what = "was refused" if isinstance(error, Refused) else "was not answered"
         _log.warning("%s %s: %s %s: %s", self.controller.kind, key, type(action).__name__, what, error)
 
     def _failed(

@@ -1,9 +1,9 @@
 """What every KafkaAdmin does: the fake and the adapter on real brokers."""
 
 import uuid
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
-from functools import partialmethod
+from functools import partial, partialmethod
 
 import pytest
 from confluent_kafka.admin import AdminClient
@@ -33,16 +33,22 @@ KEY = Key("wal", "orders")
 NOBODY = "127.0.0.1:1"
 NO_TOPIC = "ABEiM0RVZneImaq7zN3u_w"
 pytestmark = pytest.mark.xdist_group("kafka")
+Override = Callable[[int, str, str | None], None]
+"""Broker, config, and its value; None: it is taken back."""
 
 
 class World:
     """Clusters and the address of one with three brokers; and a prefix that no other test has.
 
-    `impatient` are clusters as well, by which no answer is waited for long.
+    `impatient` are clusters as well, by which no answer is waited for long. `override` sets a config on one broker, or
+    takes it back, by another way than the port.
     """
 
-    def __init__(self, clusters: KafkaClusters, server: str, impatient: KafkaClusters | None = None) -> None:
+    def __init__(
+        self, clusters: KafkaClusters, server: str, override: Override, impatient: KafkaClusters | None = None
+    ) -> None:
         self.clusters = clusters
+        self.override = override
         self.impatient = impatient or clusters
         self.server = server
         self.prefix = f"t{uuid.uuid4().hex[:8]}"
@@ -88,11 +94,24 @@ def world(request: pytest.FixtureRequest) -> World:
     if request.param == "real":
         kafka: KafkaProcesses = request.getfixturevalue("kafka")
         patient, impatient = (ConfluentKafkaClusters(view_timeout=at, request_timeout=at) for at in (30.0, 1.0))
-        return World(patient, kafka.bootstrap_servers[0], impatient)
+        return World(patient, kafka.bootstrap_servers[0], partial(override_by_tool, kafka), impatient)
     fake = FakeKafka(brokers=3)
     if request.param == "late fake":
         fake.late_topics, fake.late_leaders, fake.late_configs = 2, 2, 2
-    return World(FakeKafkaClusters({"fake:9092": fake}), "fake:9092")
+    return World(FakeKafkaClusters({"fake:9092": fake}), "fake:9092", partial(override_in_memory, fake))
+
+
+def override_by_tool(kafka: KafkaProcesses, broker: int, key: str, value: str | None) -> None:
+    change = ("--delete-config", key) if value is None else ("--add-config", f"{key}={value}")
+    named = ("--entity-type", "brokers", "--entity-name", str(broker))
+    kafka.tool("kafka.admin.ConfigCommand", *named, "--alter", *change)
+
+
+def override_in_memory(kafka: FakeKafka, broker: int, key: str, value: str | None) -> None:
+    own = kafka.overrides.setdefault(broker, {})
+    own.pop(key, None)
+    if value is not None:
+        own[key] = value
 
 
 def test_view_shows_the_cluster(world: World) -> None:
@@ -254,6 +273,26 @@ def test_brokers_tell_their_configs_in_force(world: World) -> None:
     nobody = world.impatient.connect(Key("wal", "nobody"), KafkaConnection((NOBODY,)))
     with pytest.raises(OutsideUnavailable):
         nobody.describe_broker_configs(keys)
+
+
+def test_what_is_set_on_a_single_broker_is_told_beside_the_default_of_all(world: World) -> None:
+    admin, largest, segment = world.admin(), "message.max.bytes", "log.segment.bytes"
+    assert admin.describe_broker_overrides([largest, segment]) == {}
+    try:
+        admin.alter_default_configs({largest: "2000000"})
+        world.override(2, largest, "3000000")
+        world.override(2, segment, "50000000")
+        wanted = {2: {largest: "3000000"}}
+        wait_until(lambda: admin.describe_broker_overrides([largest]) == wanted, "the broker has its own")
+        assert admin.describe_default_configs()[largest] == "2000000"
+    finally:
+        admin.alter_default_configs({largest: None})
+        world.override(2, largest, None)
+        world.override(2, segment, None)
+    wait_until(lambda: admin.describe_broker_overrides([largest, segment]) == {}, "it has none of its own")
+    nobody = world.impatient.connect(Key("wal", "nobody"), KafkaConnection((NOBODY,)))
+    with pytest.raises(OutsideUnavailable):
+        nobody.describe_broker_overrides([largest])
 
 
 def test_defaults_of_all_brokers_are_set_and_taken_back_all_or_none(world: World) -> None:
@@ -459,10 +498,10 @@ def forgetful(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -
         validate = partialmethod(alter, validate_only=True)
         monkeypatch.setattr(AdminClient, "incremental_alter_configs", validate)
         monkeypatch.setattr("seawall.adapters.kafka.admin.LED_TIMEOUT", 1.0)
-        return World(ConfluentKafkaClusters(), kafka.bootstrap_servers[0])
+        return World(ConfluentKafkaClusters(), kafka.bootstrap_servers[0], partial(override_by_tool, kafka))
     fake = FakeKafka(brokers=3)
     fake.unkept = frozenset({"flush.ms", "retention.ms"})
-    return World(FakeKafkaClusters({"fake:9092": fake}), "fake:9092")
+    return World(FakeKafkaClusters({"fake:9092": fake}), "fake:9092", partial(override_in_memory, fake))
 
 
 def test_a_config_that_is_taken_and_not_kept_is_told(forgetful: World) -> None:

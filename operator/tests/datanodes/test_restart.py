@@ -355,6 +355,25 @@ def test_a_database_that_does_not_answer_holds_a_deletion_up_for_ten_minutes_onl
     assert any("may be left in maintenance" in line for line in world.lines)
 
 
+def test_a_time_in_which_nobody_asked_the_database_lets_no_deletion_go_on() -> None:
+    """The operator was away with it, and is back first."""
+    world = asked()
+    world.settle(until=lambda: world.data_plane.maintenance)
+    world.kube.deletes_at = world.time.now()
+    world.kube.remove(WAL)
+    world.data_plane.is_silent = True
+    world.process().tick(WAL)
+    world.pass_time(timedelta(minutes=30))
+    process = world.process()
+    for _ in range(5):
+        process.tick(WAL)
+    assert world.cluster().metadata.finalizers == (MAINTENANCE_FINALIZER,)
+    world.data_plane.is_silent = False
+    world.settle()
+    assert world.kube.get(WALCluster, WAL) is None
+    assert not world.data_plane.maintenance
+
+
 def test_datanodes_that_are_taken_out_of_the_spec_are_let_go() -> None:
     world = asked()
     world.settle(until=lambda: world.data_plane.maintenance)

@@ -91,7 +91,9 @@ def test_the_maintenance_of_another_databases_own_people_stays_on(*, is_policy_r
         process.tick(WAL)
         world.pass_time(timedelta(seconds=5))
     assert other.maintenance
+    assert world.health().reason == "MaintenanceLeftOn"
     assert "staging" in world.health().message
+    assert "conflict" not in world.health().message, "nothing is tried"
 
 
 def test_a_metasrv_that_says_off_is_not_believed_while_the_store_is_silent() -> None:
@@ -188,9 +190,10 @@ def test_maintenance_ends_in_time_by_the_true_clock_whatever_the_operators_says(
 def test_a_deletion_waits_ten_true_minutes_though_the_operators_clock_is_ahead() -> None:
     world = in_the_middle()
     world.data_plane.is_silent = True
-    world.time.ahead = timedelta(hours=2)
     deleted = world.kube.deletes_at = world.time.time
     world.kube.remove(WAL)
+    waits(world, seconds=360)
+    world.time.ahead = timedelta(minutes=4)
     world.is_given_up = True
     world.settle(until=lambda: world.kube.get(WALCluster, WAL) is None)
     assert world.time.time - deleted >= timedelta(minutes=10)

@@ -12,6 +12,7 @@ import pytest
 
 from seawall.api.v1alpha1.rollout import Maintenance, RestartStatus, RollStage
 from seawall.controllers.datanodes import RestartController
+from seawall.domain import clocks
 from seawall.domain.clocks import TrustedTime
 from seawall.domain.datanodes import checks, decide, gate, gather, health, maintenance, roll, template
 from seawall.domain.datanodes.facts import Facts
@@ -31,6 +32,7 @@ from tests.datanodes import test_restart as stories
 from tests.datanodes import test_restart_database as databases
 from tests.datanodes import test_restart_gated as gated
 from tests.datanodes import test_restart_maintenance as ends
+from tests.domain.datanodes import test_transcripts as transcripts
 from tests.purge import test_purge_restarts as purges
 from tests.reassignment import test_reassignment_run as moves
 from tests.support.mutants import Mutant, find_survivors
@@ -386,6 +388,14 @@ MUTANTS: tuple[Mutant, ...] = (
     (
         other_databases_never_given_up,
         databases.test_a_person_ends_the_wait_for_a_database_in_whose_place_another_one_answers,
+    ),
+    (
+        rewritten(clocks, "prolonged", " <= longest_break:", ":", maintenance),
+        stories.test_a_time_in_which_nobody_asked_the_database_lets_no_deletion_go_on,
+    ),
+    (
+        rewritten(roll, "_taken_up", "if request == status.request", "if False"),
+        transcripts.test_a_configuration_that_changes_in_a_requested_restart_is_not_taken_for_rolled_out,
     ),
     (given_up_at_once, databases.test_a_persons_word_counts_only_after_ten_minutes),
     (operators_clock_counts, partial(JUMPS, RollStage.MAINTENANCE)),

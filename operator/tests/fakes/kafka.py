@@ -94,6 +94,7 @@ class FakeKafka:
         broker_configs: of all brokers.
         refuses_brokers: the sentence by which it refuses to tell of these.
         defaults: what is set for all brokers while they run.
+        overrides: what is set on single brokers while they run.
         requests: how many calls that were not empty were made, by method.
     """
 
@@ -114,6 +115,7 @@ class FakeKafka:
         self.broker_configs = {"connections.max.idle.ms": "600000", "producer.id.expiration.ms": "86400000"}
         self.refuses_brokers = ""
         self.defaults: dict[str, str] = {}
+        self.overrides: dict[int, dict[str, str]] = {}
         self.requests: dict[str, int] = {}
         self.moves = FakeMoves()
         self.users = FakeKafkaUsers()
@@ -194,6 +196,13 @@ class FakeKafka:
         online = [broker for broker in self.brokers if broker not in self.offline]
         told = {key: value for key, value in self.broker_configs.items() if key in keys}
         return dict.fromkeys(online, told)
+
+    def describe_broker_overrides(self, keys: Collection[str]) -> Mapping[int, Configs]:
+        """Of each broker that is online what of these configs was set on it alone."""
+        self._ask("describe_broker_overrides", list(keys))
+        online = {broker: configs for broker, configs in self.overrides.items() if broker not in self.offline}
+        own = {broker: {key: value for key, value in each.items() if key in keys} for broker, each in online.items()}
+        return {broker: configs for broker, configs in own.items() if configs}
 
     def describe_default_configs(self) -> Configs:
         """What is set as the default of all brokers."""

@@ -9,6 +9,7 @@ from functools import partial
 import pytest
 
 from seawall.controllers import topic_deletion
+from seawall.domain import clocks
 from seawall.domain.hold import decide, view
 from seawall.domain.ledger import declared, held, holds
 from seawall.domain.ledger.held import HoldView
@@ -99,7 +100,7 @@ MUTANTS: tuple[Mutant, ...] = (
         partial(outages.test_a_holder_who_renews_in_time_loses_nothing_by_an_outage, 1, {"maxLagBytes": "near"}),
     ),
     (
-        rewritten(held, "was_recorded_unrenewed", "now >= hold.unrenewed.since", "now >= hold.at_risk_since"),
+        rewritten(held, "was_recorded_unrenewed", "now >= hold.unrenewed.from_time", "now >= hold.at_risk_since"),
         partial(outages.test_a_holder_who_renews_in_time_loses_nothing_by_an_outage, 1, {"maxLagBytes": "near"}),
     ),
     (
@@ -107,23 +108,23 @@ MUTANTS: tuple[Mutant, ...] = (
         partial(outages.test_a_holder_who_renews_in_time_loses_nothing_by_an_outage, 1, {}),
     ),
     (
-        rewritten(held, "unrenewed_now", " <= longest:", ":", holds),
+        rewritten(clocks, "prolonged", " <= longest_break:", ":", held),
         partial(outages.test_a_holder_who_renews_in_time_loses_nothing_by_an_outage, 6, {}),
     ),
     (
-        rewritten(held, "unrenewed_now", " <= longest:", ":", holds),
+        rewritten(clocks, "prolonged", " <= longest_break:", ":", held),
         outages.test_a_hold_that_is_renewed_each_third_of_its_ttl_is_never_lost_by_outages_in_a_row,
     ),
     (
-        rewritten(held, "unrenewed_now", "-2 * CLOCKS_AGREE <= later", "later", holds),
+        rewritten(clocks, "prolonged", "-2 * CLOCKS_AGREE <= now", "now", held),
         outages.test_a_clock_that_was_set_back_begins_the_time_anew_and_ends_it,
     ),
     (
-        rewritten(held, "unrenewed_now", "Unrenewed(written.since, later)", "Unrenewed(later, later)", holds),
+        rewritten(clocks, "prolonged", '{"until_time": now}', '{"from_time": now, "until_time": now}', held),
         partial(NEVER_RENEWED, timedelta(minutes=3), timedelta(0)),
     ),
     (
-        rewritten(held, "unrenewed_now", "longest / 3", "longest * 2 / 3", holds),
+        rewritten(clocks, "prolonged", "longest_break / 3", "longest_break * 2 / 3", held),
         partial(NEVER_RENEWED, timedelta(minutes=10), timedelta(0)),
     ),
     (

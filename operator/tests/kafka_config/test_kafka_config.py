@@ -124,6 +124,27 @@ def test_a_kafka_that_does_not_answer_or_is_another_one_is_not_changed(world: Ka
     world.live(until=world.is_applied)
 
 
+def test_what_a_broker_has_of_its_own_is_left_and_told_with_the_command_that_ends_it(world: KafkaConfigWorld) -> None:
+    broker = min(world.kafka.brokers)
+    world.kafka.overrides = {broker: {LARGEST: "1000", KEPT: DYNAMIC[KEPT], FOREIGN[0]: FOREIGN[1]}}
+    world.live(until=lambda: (world.told() or ("",))[0] == "False")
+    told = world.told()
+    assert told is not None
+    said = (
+        f"broker {broker} has {LARGEST}=1000 of its own, which wins; take it back: kafka-configs --bootstrap-server …"
+    )
+    assert told[1:] == (
+        "ConfigOverridden",
+        f"{said} --alter --entity-type brokers --entity-name {broker} --delete-config {LARGEST}",
+    )
+    verdict = standing(world.found())
+    assert verdict is not None
+    assert verdict.outlook is Outlook.STALLED
+    assert world.kafka.defaults == DYNAMIC
+    world.kafka.overrides = {}
+    world.live(until=world.is_applied)
+
+
 def test_a_paused_one_changes_nothing(world: KafkaConfigWorld) -> None:
     world.set_config(message_max_bytes="3000000")
     world.kube.apply(WAL, world.spec, annotations={PAUSED_ANNOTATION: "true"})

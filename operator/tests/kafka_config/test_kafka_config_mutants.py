@@ -11,6 +11,7 @@ from seawall.api.v1alpha1 import managed_kafka
 from seawall.controllers import kafka_config
 from seawall.controllers.kafka_config import KafkaConfigController
 from seawall.domain.kafka_config import decide
+from seawall.observe import managed_kafka as managed
 from tests.kafka_config import test_kafka_config as stories
 from tests.kafka_config import test_kafka_config_crash as lives
 from tests.support.mutants import Mutant, find_survivors
@@ -81,9 +82,21 @@ MUTANTS: tuple[Mutant, ...] = (
     ),
     (
         rewritten(
-            KafkaConfigController, "_ask", "status is None or view.cluster_id != status.cluster_id", "status is None"
+            managed,
+            "reach",
+            "status is None or view.cluster_id != status.cluster_id",
+            "status is None",
+            kafka_config,
         ),
         ELSEWHERE,
+    ),
+    (
+        rewritten(decide, "_overridden", " and not is_same_value(value, managed.dynamic_config[key])", ""),
+        of_a_world(stories.test_what_a_broker_has_of_its_own_is_left_and_told_with_the_command_that_ends_it),
+    ),
+    (
+        rewritten(decide, "_verdict", "(overridden := _overridden(observed, managed)) is not None", "False"),
+        of_a_world(stories.test_what_a_broker_has_of_its_own_is_left_and_told_with_the_command_that_ends_it),
     ),
     (all_stand_in_files, SET),
 )

@@ -70,6 +70,21 @@ def test_rights_that_somebody_gave_a_declared_user_are_taken_and_those_of_others
     assert {foreign, lost} <= world.kafka.users.acls
 
 
+def test_another_kafka_at_its_addresses_is_not_changed(world: SecuredWorld) -> None:
+    own, world.kafka.cluster_id = world.kafka.cluster_id, "another"
+    had = set(world.kafka.users.acls), dict(world.kafka.users.passwords)
+    world.drop_reader()
+    world.change_password()
+    security = world.security()
+    for _ in range(3):
+        security.tick(WAL)
+    assert world.told(USERS) == ("Unknown", "NotAsked", "another Kafka answers, of id another")
+    assert (world.kafka.users.acls, world.kafka.users.passwords) == had
+    world.kafka.cluster_id = own
+    world.live(until=world.is_served)
+    assert world.users() == (DATABASE,)
+
+
 def test_a_password_that_changed_is_set_once(world: SecuredWorld) -> None:
     world.change_password()
     world.live()

@@ -88,6 +88,11 @@ def user_goes(world: SecuredWorld) -> None:
     world.drop_reader()
 
 
+def another_kafka_answers(world: SecuredWorld) -> None:
+    """At its own addresses, from now on."""
+    world.kafka.cluster_id = "another"
+
+
 MOVES: tuple[Move, ...] = (
     secrets_go,
     operators_secret_goes,
@@ -95,6 +100,7 @@ MOVES: tuple[Move, ...] = (
     password_changes,
     password_goes,
     user_goes,
+    another_kafka_answers,
     all_is_applied_again,
     status_goes,
     another_operator_acts,
@@ -102,11 +108,13 @@ MOVES: tuple[Move, ...] = (
 
 
 def lived(start: SecuredWorld, at: int, move: Move) -> SecuredWorld:
-    """One life, with one move right before a call; then somebody puts all Secrets back."""
+    """One life, with one move right before a call; then somebody puts all Secrets, and its own Kafka, back."""
     world = copy.deepcopy(start)
     calls = Calls(world.check, CHANGES)
     calls.make_before(at, lambda: move(world))
     world.live(calls, ticks=90)
+    if world.kafka.cluster_id == "another":
+        world.kafka.cluster_id = world.pinned()
     world.live(ticks=30)
     assert (world.condition() or ("", ""))[1] in ENDS, (at, move.__name__, world.condition())
     world.put_secrets()

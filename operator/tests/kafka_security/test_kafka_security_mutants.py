@@ -13,6 +13,7 @@ from seawall.domain.kafka_security import decide
 from seawall.domain.managed_kafka import case, certificates, plan
 from seawall.domain.managed_kafka import decide as nodes_decide
 from seawall.observe import certificates as observed
+from seawall.observe import managed_kafka as kafka
 from tests.kafka_security import test_certificates as read
 from tests.kafka_security import test_kafka_security as stories
 from tests.kafka_security import test_kafka_security_crash as lives
@@ -97,6 +98,12 @@ MUTANTS: tuple[Mutant, ...] = (
     (
         rewritten(case, "why_not_secured", "observed.certificates is None", "True", nodes_decide, nodes_controller),
         comes_up,
+    ),
+    (
+        rewritten(
+            kafka, "reach", "status is None or view.cluster_id != status.cluster_id", "status is None", users_controller
+        ),
+        of_a_world(stories.test_another_kafka_at_its_addresses_is_not_changed),
     ),
     (not_read_again, MADE),
     (not_decided_again, GIVEN),

@@ -18,16 +18,17 @@ import pytest
 
 import seawall.controllers
 from seawall.api.v1alpha1.verification import WALVerification
-from seawall.domain.errors import Forbidden, OutsideUnavailable, SeawallError
+from seawall.domain.errors import Conflict, Forbidden, OutsideUnavailable, SeawallError
 from seawall.domain.step import EventType
 from seawall.domain.times import REFUSED_SECONDS, UNANSWERED_SECONDS
-from seawall.reconciler import STATUS_NOT_WRITTEN, Outcome
+from seawall.reconciler import CONFLICTS_TOLD, STATUS_NOT_WRITTEN, Outcome
 from tests.kernel.failure_scenes import SCENES, Scene, Stage, corrects_topics_of_kafka
 from tests.support.refusals import Refusal
 from tests.worlds import verification_world
 
 REFUSED: SeawallError = Forbidden("creating in /apis/seawall.dev: 403 a person has to give this right")
 UNANSWERED: SeawallError = OutsideUnavailable("POST /apis/seawall.dev: no answer (ReadTimeoutError)")
+CONFLICTING: SeawallError = Conflict("/apis/seawall.dev: the object has been modified")
 TRIES, OBSERVERS = 4, 3
 """How often it is tried, and looked at, at the least: after two minutes a restart waits for flushes no longer."""
 HEALS = 40
@@ -64,13 +65,30 @@ def test_what_fails_is_told_by_a_condition_and_one_event_logged_and_tried_again_
     assert_one_event(stage, error)
 
 
-def see_it_fail(stage: Stage, refusal: Refusal) -> None:
-    """It is tried again and again, and after each tick the condition says why, always in the same words."""
+@EVERY
+def test_a_conflict_that_comes_back_each_time_is_told_until_it_works(
+    kind: str, scene: Scene, calls: Iterable[str]
+) -> None:
+    refusal = Refusal(CONFLICTING, {*calls} - {"flush_regions"})  # which asks for no state that it would find
+    stage = scene(refusal)
+    with logged() as lines:
+        see_it_fail(stage, refusal, of=CONFLICTS_TOLD + 1)
+    assert_one_event(stage, CONFLICTING)
+    assert all(f"{kind} {stage.key}: " in line and str(CONFLICTING) in line for line in lines)
+    heal(stage, refusal)
+    assert_one_event(stage, CONFLICTING)
+
+
+def see_it_fail(stage: Stage, refusal: Refusal, of: int = 1) -> None:
+    """It is tried again and again, and after each tick the condition says why, always in the same words.
+
+    From the try on that is the first failure; those before are none.
+    """
     error, observer = refusal.error, 0
     reported: set[tuple[str, str, str]] = set()
 
     def look() -> None:
-        condition = stage.reported() if refusal.count else None
+        condition = stage.reported() if refusal.count >= of else None
         if condition is not None:
             assert str(error) in condition.message
             reported.add((condition.status, condition.reason, condition.message))
@@ -78,18 +96,23 @@ def see_it_fail(stage: Stage, refusal: Refusal) -> None:
 
     for _ in range(200):
         ticked = stage.until_it_waits(look)
-        if refusal.count:
+        if refusal.count >= of:
             observer += 1
             assert ticked.after is not None
             assert 0 < ticked.after <= 30
             assert stage.own_pace or ticked.after == (REFUSED_SECONDS if error is REFUSED else UNANSWERED_SECONDS)
-        if observer >= OBSERVERS and refusal.count >= TRIES:
+        if observer >= OBSERVERS and refusal.count >= of + TRIES - 1:
             break
         stage.passes(ticked.after or 30.0)
     assert refusal.count >= TRIES, "it is not tried again"
     assert reported
     if not stage.own_pace:
-        assert reported == {("False", "ChangeRefused" if error is REFUSED else "ChangeUnanswered", str(error))}
+        assert reported == {("False", "ChangeRefused" if error is REFUSED else "ChangeUnanswered", said(error))}
+
+
+def said(error: SeawallError) -> str:
+    """What the condition's message is."""
+    return f"a conflict that repeats: {error}" if error is CONFLICTING else str(error)
 
 
 def heal(stage: Stage, refusal: Refusal) -> None:
@@ -108,7 +131,7 @@ def assert_one_event(stage: Stage, error: SeawallError) -> None:
     """One, and a warning where a person is needed."""
     events = [event for event in stage.kube.events if str(error) in event.message]
     assert len(events) == 1, events
-    assert error is UNANSWERED or (events[0].type, events[0].reason) == (EventType.WARNING, "ChangeRefused")
+    assert error is not REFUSED or (events[0].type, events[0].reason) == (EventType.WARNING, "ChangeRefused")
 
 
 @contextmanager

@@ -37,6 +37,16 @@ def status_of_a_hold() -> None:
     )
 
 
+def conflicts() -> None:
+    failed.test_a_conflict_that_comes_back_each_time_is_told_until_it_works(
+        "Brokers", scenes.corrects_topics_of_kafka, ACTIONS
+    )
+
+
+def conflicts_are_nothing(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(Reconciler, "_is_repeated", lambda *_: False)
+
+
 def no_event_of_actions(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(Reconciler, "_tell", nothing)
 
@@ -85,6 +95,7 @@ def datanodes_are_healthy_whatever_fails(patch: pytest.MonkeyPatch) -> None:
 
 
 MUTANTS: tuple[Mutant, ...] = (
+    (conflicts_are_nothing, conflicts),
     (no_event_of_actions, brokers),
     (no_event_of_a_status, status_of_a_hold),
     (no_memory_of_what_was_told, brokers),

@@ -13,6 +13,7 @@ from seawall.api.meta import ObjectMeta
 from seawall.controllers import cluster as wal_cluster
 from seawall.controllers import permission
 from seawall.controllers import reassignment as replication
+from seawall.domain import clocks
 from seawall.domain.brokers import decide as brokers_step
 from seawall.domain.brokers import status as health
 from seawall.domain.brokers import view
@@ -303,7 +304,7 @@ def leader_out_of_sync() -> None:
     of_brokers.test_a_preferred_leader_that_could_not_lead_is_not_missed(of_brokers.partition(leader=2, isr=(2, 3)), {})
 
 
-FROM_CHANGES = "Unanswered(from_time=status.progress_time or now, until_time=now)"
+FROM_CHANGES = "prolonged(None, status.progress_time or now, SILENCE_LONGEST_BREAK)"
 """The silence is counted from when the status changed last."""
 
 MUTANTS: tuple[Mutant, ...] = (
@@ -394,7 +395,7 @@ MUTANTS: tuple[Mutant, ...] = (
         arrived.test_a_pause_leaves_the_throttle_as_it_is,
     ),
     (
-        rewritten(decide, "_unavailable", "_unanswered(status.unanswered, now)", FROM_CHANGES),
+        rewritten(decide, "_unavailable", "prolonged(status.unanswered, now, SILENCE_LONGEST_BREAK)", FROM_CHANGES),
         silence.test_one_failed_answer_after_a_long_wait_lets_nothing_go,
     ),
     (
@@ -410,11 +411,11 @@ MUTANTS: tuple[Mutant, ...] = (
         silence.test_an_answer_in_between_begins_them_anew,
     ),
     (
-        rewritten(decide, "_unanswered", "abs(now - written.until_time) > REASSIGNMENT_LONGEST_BREAK", "False"),
+        rewritten(clocks, "prolonged", " <= longest_break:", ":", decide),
         silence.test_a_time_in_which_nobody_asked_does_not_count,
     ),
     (
-        rewritten(decide, "_unanswered", "if is_due", "if False"),
+        rewritten(clocks, "prolonged", "if is_fresh", "if True", decide),
         silence.test_ten_minutes_without_an_answer_let_it_go_and_not_less_whoever_asks,
     ),
 )

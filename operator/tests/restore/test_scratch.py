@@ -187,11 +187,30 @@ def test_a_deletion_gives_up_on_a_kafka_that_does_not_answer_and_names_what_is_l
     world.kube.remove(BACK, WALRestore)
     world.settle_restore(ticks=30)
     assert why(world.walrestore())[0] == "KafkaUnreachable"
-    world.time.time += timedelta(minutes=10)
+    world.time.time += timedelta(minutes=4)
+    world.settle_restore(ticks=30)
+    assert why(world.walrestore())[0] == "KafkaUnreachable"
     world.is_given_up = True
     assert world.settle_restore() is None
     (event,) = [each for each in world.kube.events if each.reason == "ScratchTopicsLeft"]
     assert names[0] in event.message
+
+
+def test_a_time_in_which_nobody_asked_kafka_leaves_no_scratch_topic() -> None:
+    """The operator was away with it, and is back first."""
+    world = backed_up()
+    before = logs(world)
+    world.drill_until(RestoreStage.WRITING)
+    world.kafka.cluster_id = "another"
+    world.kube.deletes_at = world.time.time
+    world.kube.remove(BACK, WALRestore)
+    world.settle_restore(ticks=30)
+    world.time.time += timedelta(hours=3)
+    world.settle_restore(ticks=30)
+    assert why(world.walrestore())[0] == "KafkaUnreachable"
+    world.kafka.cluster_id = "fake-cluster"
+    assert world.settle_restore() is None
+    left_nothing(world, before)
 
 
 def test_a_deletion_waits_for_no_walcluster_that_is_gone() -> None:

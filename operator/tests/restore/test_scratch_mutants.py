@@ -11,6 +11,7 @@ import pytest
 
 from seawall.api.v1alpha1.backup_template import BackupLevel
 from seawall.controllers.restore import WALRestoreController
+from seawall.domain import clocks
 from seawall.domain.restore import decide, inspecting, scratch, scratch_removal
 from seawall.domain.restore.actions import KeepForScratch
 from seawall.domain.restore.attempt import verdict_of
@@ -18,6 +19,7 @@ from seawall.domain.restore.contract import RestoreSummary
 from tests.restore import test_scratch as stories
 from tests.restore import test_scratch_adversary as moved
 from tests.support.mutants import Mutant, find_survivors
+from tests.support.source_mutants import rewritten
 
 Patch = pytest.MonkeyPatch
 
@@ -165,6 +167,10 @@ MUTANTS: tuple[Mutant, ...] = (
             reason="TooLarge",
             words="",
         ),
+    ),
+    (
+        rewritten(clocks, "prolonged", " <= longest_break:", ":", scratch_removal),
+        stories.test_a_time_in_which_nobody_asked_kafka_leaves_no_scratch_topic,
     ),
     (never_given_up, stories.test_a_deletion_gives_up_on_a_kafka_that_does_not_answer_and_names_what_is_left),
     (waits_for_ever, stories.test_a_drill_that_cannot_begin_ends_and_says_what_it_waited_for),

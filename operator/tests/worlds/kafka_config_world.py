@@ -86,12 +86,6 @@ class KafkaConfigWorld(ManagedWorld):
         found = self.kube.get(WALCluster, WAL)
         return () if found is None else recorded_keys(found)
 
-    def pinned(self) -> str:
-        """The id of the Kafka that is meant."""
-        found = self.kube.get(WALCluster, WAL)
-        status = None if found is None else found.status.managed_kafka
-        return "" if status is None or status.cluster_id is None else status.cluster_id
-
     def told(self) -> tuple[str, str, str] | None:
         """Status, reason and message of the condition."""
         found = self.kube.get(WALCluster, WAL)

@@ -606,6 +606,12 @@ class ManagedWorld:
         found = self.condition()
         return found is not None and found[1] == reason
 
+    def pinned(self) -> str:
+        """The id of the Kafka that is meant."""
+        found = self.kube.get(WALCluster, WAL)
+        status = None if found is None else found.status.managed_kafka
+        return "" if status is None or status.cluster_id is None else status.cluster_id
+
     def tokens(self) -> dict[str, str]:
         """Those that are there."""
         found = self.objects.records.get(Key(WAL.namespace, format_name(WAL.name)))

@@ -1,8 +1,8 @@
 """A world for a managed Kafka that lets in only whom it knows: the nodes' world, with Secrets and users.
 
 What must never be: a node that is started although its Secrets do not fit, a user of Kafka that the status does not
-name, a right beyond those that are declared. Between the operator's last look at a Secret and its call the Secret may
-go: one object may then be made, and no second.
+name, a right beyond those that are declared, a change in a Kafka that is another one. Between the operator's last look
+at a Secret and its call the Secret may go: one object may then be made, and no second.
 """
 
 from __future__ import annotations
@@ -91,6 +91,7 @@ class SecuredWorld(ManagedWorld):
         gains: how often somebody was given something who is not declared.
         unnamed: how often somebody was whom the status does not name.
         strangers: principals to whom somebody else gave rights.
+        elsewhere: how often rights or passwords changed in another Kafka than that of the WALCluster.
     """
 
     started_unsecured: int = 0
@@ -99,6 +100,8 @@ class SecuredWorld(ManagedWorld):
     had: set[object] = field(default_factory=set)
     gains: int = 0
     unnamed: int = 0
+    known: object = None
+    elsewhere: int = 0
     spec: dict[str, Any] = field(default_factory=lambda: dict(SECURED))
 
     def __post_init__(self) -> None:
@@ -126,7 +129,17 @@ class SecuredWorld(ManagedWorld):
         if self.started_unsecured > 1:
             self.violations.append(f"S1: {self.started_unsecured} nodes were made while Secrets do not fit {after}")
         self._check_gains(after)
+        self._check_which(after)
         super().check(after)
+
+    def _check_which(self, after: str) -> None:
+        """Another Kafka keeps its rights and passwords, but for one call that was under way."""
+        users = self.kafka.users
+        known = (frozenset(users.acls), frozenset(users.passwords.items()))
+        is_changed, self.known = known != self.known, known
+        self.elsewhere += is_changed and self.kafka.cluster_id != self.pinned()
+        if self.elsewhere > 1:
+            self.violations.append(f"S4: another Kafka was changed {self.elsewhere} times {after}")
 
     def _check_gains(self, after: str) -> None:
         """Who is not declared gains nothing, but by one call that was under way."""

@@ -125,17 +125,17 @@ class BrokersController(Controller[WALCluster, Observed, WALClusterStatus, Repai
     def perform(self, obj: WALCluster, action: RepairMinISR) -> Event:
         """Corrects one of Kafka's own topics; then it is looked at anew."""
         key, connection = obj.metadata.key, required_kafka(self.kube, obj)
-        try:
-            require_unmanaged(self.strimzi, obj, [action.change.topic], may_be_unknown=True)
-            self.kafka_clusters.connect(key, connection).alter_configs([action.change])
-        except SeawallError as error:
-            with self._lock:
-                if (kept := self._kept.get(key)) is not None:
-                    self._kept[key] = replace(kept, failed=Failure.of(error), is_tried=True)
-            raise
+        require_unmanaged(self.strimzi, obj, [action.change.topic], may_be_unknown=True)
+        self.kafka_clusters.connect(key, connection).alter_configs([action.change])
         with self._lock:
             self._kept.pop(key, None)
         return action.event()
+
+    def remember_failure(self, obj: WALCluster, action: RepairMinISR, error: SeawallError) -> None:  # noqa: ARG002 - there is only one
+        """It is tried again after the next look, and told until then."""
+        with self._lock:
+            if (kept := self._kept.get(obj.metadata.key)) is not None:
+                self._kept[obj.metadata.key] = replace(kept, failed=Failure.of(error), is_tried=True)
 
     def _observe(self, obj: WALCluster, oldest: int | None) -> SharedObservation:
         """A look that is as new as `BrokersObserver.find` says, or why there can be none."""

@@ -51,6 +51,9 @@ class Controller(ABC, Generic[ObjectT, ObservedT, StatusT, ActionT]):
     def perform(self, obj: ObjectT, action: ActionT) -> Event:
         """Does one action; returns what its event says."""
 
+    def remember_failure(self, obj: ObjectT, action: ActionT, error: SeawallError) -> None:
+        """Keeps why an action failed, where another place than the object's own status tells of it."""
+
     def _ask_again(
         self, obj: ObjectT, action: ActionT, decide: Callable[[ObjectT, ObservedT], Decision[StatusT, ActionT]]
     ) -> None:

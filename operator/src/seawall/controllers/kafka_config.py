@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar
 
 from seawall.api.meta import Key
 from seawall.api.v1alpha1.cluster import WALCluster, WALClusterStatus
+from seawall.api.v1alpha1.managed_kafka import ManagedKafka
 from seawall.controllers.controller import Controller
 from seawall.domain.errors import OutsideUnavailable
-from seawall.domain.kafka import Configs, NoKafka
+from seawall.domain.kafka import Configs
 from seawall.domain.kafka_config.actions import ChangeConfigs
 from seawall.domain.kafka_config.decide import ConfigDecision, Observed, decide, recorded_keys
 from seawall.domain.step import Event
 from seawall.observe.connections import required_kafka
-from seawall.observe.managed_kafka import reach
-from seawall.ports import Clock, KafkaClusters, Kube
+from seawall.observe.managed_kafka import NO_ANSWER, reach
+from seawall.ports import Clock, KafkaAdmin, KafkaClusters, Kube
 
 KAFKA_CONFIG = "KafkaConfig"
 """The kind of its queue, whose keys are those of WALClusters."""
@@ -42,7 +44,17 @@ class KafkaConfigController(Controller[WALCluster, Observed, WALClusterStatus, C
         time, managed = self.clock.trusted(), obj.managed_kafka
         if managed is None or not (managed.dynamic_config or recorded_keys(obj)):
             return Observed(time)
-        return Observed(time, self._ask(obj) if self.is_enabled else "this operator may not run a Kafka")
+        if not self.is_enabled:
+            return Observed(time, "this operator may not run a Kafka")
+        connection = reach(self.kube, self.kafka_clusters, obj)
+        if isinstance(connection, str):
+            return Observed(time, connection)
+        kafka = self.kafka_clusters.connect(obj.metadata.key, connection)
+        try:
+            defaults = kafka.describe_default_configs()
+        except OutsideUnavailable:
+            return Observed(time, NO_ANSWER)
+        return Observed(time, defaults, _own(kafka, managed))
 
     def decide(self, obj: WALCluster, observed: Observed) -> ConfigDecision:
         """Decides (pure)."""
@@ -55,18 +67,10 @@ class KafkaConfigController(Controller[WALCluster, Observed, WALClusterStatus, C
         kafka.alter_default_configs(dict(action.changes))
         return action.event()
 
-    def _ask(self, obj: WALCluster) -> Configs | str:
-        """What is asked has to be the Kafka of this WALCluster: addresses may lead elsewhere."""
-        connection = reach(self.kube, obj)
-        if isinstance(connection, str):
-            return connection
-        kafka = self.kafka_clusters.connect(obj.metadata.key, connection)
-        view, status = kafka.view(), obj.status.managed_kafka
-        if isinstance(view, NoKafka):
-            return "Kafka does not answer"
-        if status is None or view.cluster_id != status.cluster_id:
-            return f"another Kafka answers, of id {view.cluster_id}"
-        try:
-            return kafka.describe_default_configs()
-        except OutsideUnavailable:  # not its words: they are others each time
-            return "Kafka does not answer"
+
+def _own(kafka: KafkaAdmin, managed: ManagedKafka) -> Mapping[int, Configs]:
+    """What brokers that answer have of their own: one that does not keeps nothing from being set."""
+    try:
+        return kafka.describe_broker_overrides(managed.dynamic_config) if managed.dynamic_config else {}
+    except OutsideUnavailable:
+        return {}

@@ -28,7 +28,7 @@ from seawall.domain.kafka_users import Password, UsersFound
 from seawall.domain.step import Event
 from seawall.observe.certificates import read_certificates
 from seawall.observe.connections import read_password, required_kafka
-from seawall.observe.managed_kafka import reach
+from seawall.observe.managed_kafka import NO_ANSWER, reach
 from seawall.ports import Clock, KafkaClusters, KafkaUsers, Kube
 
 KAFKA_SECURITY = "KafkaSecurity"
@@ -101,7 +101,7 @@ class KafkaSecurityController(Controller[WALCluster, Observed, WALClusterStatus,
         return self.kafka_clusters.users(obj.metadata.key, required_kafka(self.kube, obj))
 
     def _ask(self, obj: WALCluster, managed: ManagedKafka) -> UsersFound | str:
-        connection = reach(self.kube, obj)
+        connection = reach(self.kube, self.kafka_clusters, obj)
         if isinstance(connection, str):
             return connection
         names = sorted({*recorded_users(obj), *(user.name for user in managed.security.users)})
@@ -109,8 +109,8 @@ class KafkaSecurityController(Controller[WALCluster, Observed, WALClusterStatus,
         with_password = names if managed.security.authentication is ClientAuthentication.SCRAM else ()
         try:
             return self.kafka_clusters.users(obj.metadata.key, connection).find(with_password, of)
-        except OutsideUnavailable:  # not its words: they are others each time
-            return "Kafka does not answer"
+        except OutsideUnavailable:
+            return NO_ANSWER
 
     def _passwords(self, key: Key, managed: ManagedKafka) -> Mapping[str, Password | str]:
         if managed.security.authentication is not ClientAuthentication.SCRAM:

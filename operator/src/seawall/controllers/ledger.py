@@ -13,7 +13,7 @@ from seawall.controllers.controller import Controller
 from seawall.controllers.permission import claim_database, require_licence
 from seawall.domain.dataplane.connection import NoDataPlane
 from seawall.domain.dataplane.view import DataPlaneView
-from seawall.domain.errors import OutsideUnavailable, Refused
+from seawall.domain.errors import SeawallError
 from seawall.domain.hold.view import overtaken_holds
 from seawall.domain.ledger.actions import ClaimDatabase, WriteRecords
 from seawall.domain.ledger.numbers import ledger_numbers
@@ -142,15 +142,15 @@ class LedgerWatch(Controller[WALCluster, Watched, WALClusterStatus, LedgerAction
     def perform(self, obj: WALCluster, action: LedgerAction) -> Event:
         """Writes the records, or claims the database; if right now everything is as it was decided."""
         key = obj.metadata.key
-        try:
-            self._write(require_licence(self.kube, self.observer.clock, key, action.cluster), action)
-        except (Refused, OutsideUnavailable) as error:
-            what = "records of its logs" if isinstance(action, WriteRecords) else "the claim on its database"
-            self._keep_problem(key, f"{what} could not be written: {error}")
-            raise
+        self._write(require_licence(self.kube, self.observer.clock, key, action.cluster), action)
         with self._lock:
             self._unwritten.pop(key, None)
         return action.event()
+
+    def remember_failure(self, obj: WALCluster, action: LedgerAction, error: SeawallError) -> None:
+        """Who writes the WALCluster's status tells of it."""
+        what = "records of its logs" if isinstance(action, WriteRecords) else "the claim on its database"
+        self._keep_problem(obj.metadata.key, f"{what} could not be written: {error}")
 
     def _write(self, cluster: WALCluster, action: LedgerAction) -> None:
         match action:

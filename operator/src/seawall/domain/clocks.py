@@ -11,7 +11,24 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from enum import StrEnum
 
+from seawall.api.meta import Stretch
 from seawall.domain.times import CLOCKS_AGREE, CLOCKS_FRESH
+
+
+def prolonged(written: Stretch | None, now: datetime, longest_break: timedelta) -> Stretch:
+    """What is to be written of what is observed once more; the same while what is written is fresh.
+
+    What ends something because it lasted is counted so: in between, while nobody observed, it may have been otherwise.
+
+    Args:
+        written: what the status has.
+        now: by a clock that all operators share.
+        longest_break: a longer time without an observation does not count. It is written three times in it.
+    """
+    if written is None or not -2 * CLOCKS_AGREE <= now - written.until_time <= longest_break:
+        return Stretch(from_time=now, until_time=now)
+    is_fresh = now - written.until_time < longest_break / 3
+    return written if is_fresh else written.model_copy(update={"until_time": now})
 
 
 class Agreement(StrEnum):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import base64
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 
@@ -88,6 +88,14 @@ class KafkaView:
 
 Configs = Mapping[str, str]
 """The configs that are set on a topic itself, by name; what brokers default to is not in it."""
+
+
+def command_without(broker: int, keys: Iterable[str]) -> str:
+    """What takes configs back that were set on one broker; Kafka's tool refuses those that were not."""
+    return (
+        f"kafka-configs --bootstrap-server … --alter --entity-type brokers --entity-name {broker}"
+        f" --delete-config {','.join(keys)}"
+    )
 
 
 @dataclass(frozen=True, slots=True)

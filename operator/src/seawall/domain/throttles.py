@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 
+from seawall.domain.kafka import command_without
 from seawall.domain.partitions import Rates, Throttles
 from seawall.domain.text import few
 
@@ -57,11 +58,7 @@ def own_rates_sentence(own: Mapping[int, Rates]) -> str:
 def removal_command(broker: int, own: Rates) -> str:
     """What removes a broker's own rates."""
     keys = ((LEADER_RATE, own.leader), (FOLLOWER_RATE, own.follower))
-    names = ",".join(key for key, rate in keys if rate is not None)
-    return (
-        f"kafka-configs --bootstrap-server … --alter --entity-type brokers --entity-name {broker}"
-        f" --delete-config {names}"
-    )
+    return command_without(broker, [key for key, rate in keys if rate is not None])
 
 
 def _said(rates: Rates) -> str:

@@ -117,8 +117,8 @@ REASSIGNMENT_RETRY_REFUSED = timedelta(minutes=10)
 """How long after Kafka refused partitions the same is not planned again."""
 REASSIGNMENT_GIVE_UP_AFTER = timedelta(minutes=10)
 """How long a deletion waits for Kafka before the object is let go with a throttle that may be left."""
-REASSIGNMENT_LONGEST_BREAK = timedelta(minutes=5)
-"""A longer time in which nobody asked Kafka does not count: looks are a minute apart, another process takes over."""
+SILENCE_LONGEST_BREAK = timedelta(minutes=5)
+"""A longer time in which nobody asked does not count as silence: looks are a minute apart; others take over."""
 REASSIGNMENT_LEADERS_WAIT = timedelta(minutes=5)
 """How long preferred leaders are waited for: Kafka elects them by itself every five minutes."""
 REASSIGNMENT_PROGRESS_EVERY = timedelta(seconds=5)

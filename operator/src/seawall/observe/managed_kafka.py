@@ -10,11 +10,16 @@ from seawall.domain.conditions import find_condition
 from seawall.domain.kafka import KafkaConnection, NoKafka
 from seawall.domain.managed_kafka.reasons import Reason
 from seawall.observe.connections import kafka_of
-from seawall.ports import Kube
+from seawall.ports import KafkaClusters, Kube
+
+NO_ANSWER = "Kafka does not answer"
 
 
-def reach(kube: Kube, cluster: WALCluster) -> KafkaConnection | str:
-    """The connection to a managed Kafka of which a broker is Online, or why nobody asks it now."""
+def reach(kube: Kube, kafka_clusters: KafkaClusters, cluster: WALCluster) -> KafkaConnection | str:
+    """The connection to a managed Kafka of which a broker is Online, or why nobody asks it now.
+
+    What answers has to be the Kafka of this WALCluster: addresses may lead elsewhere.
+    """
     reported = find_condition(cluster.status.conditions, ConditionType.KAFKA_NODES_HEALTHY)
     if reported is None or reported.reason in {Reason.IDENTITY_UNCLEAR, Reason.FORMER_LIFE}:
         return "which Kafka it is, is not known: see KafkaNodesHealthy"
@@ -23,4 +28,11 @@ def reach(kube: Kube, cluster: WALCluster) -> KafkaConnection | str:
     if not any(node.state is NodeState.ONLINE for node in brokers):
         return "no broker is Online"
     connection = kafka_of(kube, cluster)
-    return connection.message if isinstance(connection, NoKafka) else connection
+    if isinstance(connection, NoKafka):
+        return connection.message
+    view = kafka_clusters.connect(cluster.metadata.key, connection).view()
+    if isinstance(view, NoKafka):  # not its words: they are others each time
+        return NO_ANSWER
+    if status is None or view.cluster_id != status.cluster_id:
+        return f"another Kafka answers, of id {view.cluster_id}"
+    return connection

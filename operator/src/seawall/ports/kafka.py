@@ -57,6 +57,17 @@ class KafkaAdmin(Protocol):
         """
         ...
 
+    def describe_broker_overrides(self, keys: Collection[str]) -> Mapping[int, Configs]:
+        """Of each broker that is online what of these configs was set on it alone: it wins over the default of all.
+
+        Brokers of which nothing was are left out. It costs the right to describe the configs of the cluster.
+
+        Raises:
+            Refused: Kafka said no.
+            OutsideUnavailable: a broker did not answer.
+        """
+        ...
+
     def describe_default_configs(self) -> Configs:
         """What is set as the default of all brokers while they run: what stands in their files is not in it.
 

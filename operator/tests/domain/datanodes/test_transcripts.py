@@ -354,6 +354,25 @@ def test_what_was_refused_is_told_and_what_was_not_answered_is_tried_again() -> 
         assert isinstance(again, Act)
 
 
+def test_a_configuration_that_changes_in_a_requested_restart_is_not_taken_for_rolled_out() -> None:
+    world = World(statefulset=make_statefulset(controller="GreptimeDBCluster mine"))
+    world.configure("aaaa")
+    world.run(5)
+    world.configure("bbbb")
+    world.request("bbbb")
+    while world.evicted != ["datanode-0"]:
+        world.run(1)
+    world.configure("cccc")
+    world.run(300, until_stage=RollStage.COMPLETED)
+    assert world.evicted == ALL
+    world.run(5)
+    assert world.status.reason == "TemplateNotOurs", "datanode-0 has bbbb"
+    world.request("cccc")
+    world.run(300, until_stage=RollStage.COMPLETED)
+    world.run(5)
+    assert world.status.reason == "NothingToRestart"
+
+
 def test_nothing_goes_while_kubernetes_has_not_seen_the_newest_template() -> None:
     world = World()
     world.request("monday")

@@ -8,10 +8,11 @@ from typing import Any
 
 import pytest
 
+from seawall.api.meta import Stretch
 from seawall.api.v1alpha1.hold import HoldState
 from seawall.domain.clocks import TrustedTime
 from seawall.domain.ledger.fence import Break, Finding
-from seawall.domain.ledger.held import Claim, HeldTopic, Hold, HoldView, LogIds, Unrenewed, lag_bytes
+from seawall.domain.ledger.held import Claim, HeldTopic, Hold, HoldView, LogIds, lag_bytes
 from seawall.domain.ledger.holds import lowest_claims, next_change, why_not_granted
 from tests.domain.two_clocks import agreed, ahead
 
@@ -334,7 +335,7 @@ def test_no_limit_counts_while_the_clocks_disagree_or_nobody_knows() -> None:
 
 def test_a_hold_that_is_over_by_one_of_two_clocks_that_agree_is_not_over() -> None:
     hold, late = settle(SHORT), timedelta(seconds=8)
-    due = replace(hold, unrenewed=Unrenewed(NOW + HOUR / 2, NOW + HOUR - timedelta(minutes=2)))
+    due = replace(hold, unrenewed=Stretch(from_time=NOW + HOUR / 2, until_time=NOW + HOUR - timedelta(minutes=2)))
     at_risk = settle(due, VIEW, NOW + HOUR - timedelta(minutes=2))
     assert at_risk.state is HoldState.AT_RISK
     assert settled_by(ahead(NOW + HOUR + timedelta(seconds=7), late), at_risk) == at_risk

@@ -12,7 +12,7 @@ from pydantic import Field, StrictBool, StrictStr
 
 from seawall.api.duration import Duration, duration_rule
 from seawall.api.instant import Instant
-from seawall.api.meta import APIModel, Kind, PrinterColumn, Rule, StatusModel
+from seawall.api.meta import APIModel, Kind, PrinterColumn, Rule, StatusModel, Stretch
 from seawall.api.quantity import MAX_LARGE, LargeBytes, bytes_rule
 from seawall.api.resource import Conditions, ObjectStatus, Resource
 from seawall.api.v1alpha1.purge_template import ClusterRef
@@ -105,15 +105,6 @@ class Renewal(StatusModel):
     """When the operator first saw it, by its own clock or the API server's, whichever is later."""
 
 
-class Unrenewed(StatusModel):
-    """For how long the operator has observed, without a long break, that the hold should have been renewed."""
-
-    from_time: datetime
-    """Since when."""
-    until_time: datetime
-    """When it last wrote that down. After a break, as of an API server that was away, it begins anew."""
-
-
 class GrantedLogs(StatusModel):
     """Which logs were granted: a topic that is deleted and created again has another one."""
 
@@ -138,7 +129,7 @@ class WALHoldStatus(ObjectStatus):
     """The prefix of the topics on which it was granted: a later WALCluster of the same name may have others."""
     renewal: Renewal | None = None
     """The last renewal that the operator saw."""
-    unrenewed: Unrenewed | None = None
+    unrenewed: Stretch | None = None
     """That it was not renewed for half of its ttl; absent: it was. It expires when that was observed for as long."""
     at_risk_time: datetime | None = None
     """Since when the hold is AtRisk; it is not Lost before it was seen to be."""

@@ -8,7 +8,7 @@ from typing import Annotated, ClassVar
 
 from pydantic import Field
 
-from seawall.api.meta import MAX_INT32, MAX_REBALANCE, APIModel, Rule, StatusModel
+from seawall.api.meta import MAX_INT32, MAX_REBALANCE, APIModel, Rule, StatusModel, Stretch
 from seawall.api.quantity import MI, LargeBytes, bytes_rule
 
 MAX_RATE = 10**12
@@ -170,15 +170,6 @@ class FailedChange(StatusModel):
     """The answer, in its own sentence."""
 
 
-class Unanswered(StatusModel):
-    """For how long the operator has asked Kafka in vain, without an answer in between and without a long break."""
-
-    from_time: datetime
-    """Since when, by the API server's clock."""
-    until_time: datetime
-    """When it last wrote that down. After a break, as of an operator that was away, it begins anew."""
-
-
 class ReassignmentStatus(StatusModel):
     """The reassignment under way, or the last one. Its targets are in the ConfigMap `<name>-reassignment`."""
 
@@ -227,7 +218,7 @@ class ReassignmentStatus(StatusModel):
     """When the numbers last changed."""
     completion_time: datetime | None = None
     """When it ended."""
-    unanswered: Unanswered | None = None
+    unanswered: Stretch | None = None
     """That Kafka cannot be asked while the WALCluster is being deleted, which goes on when that lasts; absent: it
     answered, or nothing is deleted."""
     refused: Annotated[tuple[RefusedPartition, ...], Field(max_length=MAX_REFUSED)] = ()

@@ -8,7 +8,7 @@ from typing import Annotated
 
 from pydantic import Field
 
-from seawall.api.meta import MAX_SNAPSHOT, StatusModel
+from seawall.api.meta import MAX_SNAPSHOT, StatusModel, Stretch
 from seawall.api.resource import Conditions, ObjectStatus
 from seawall.api.v1alpha1.backup import BackupFinding
 from seawall.api.v1alpha1.spark_job import Outcome
@@ -141,6 +141,9 @@ class WALRestoreStatus(ObjectStatus):
     """The reason with which it ends, once what its attempt made is removed."""
     plan: RestorePlanStatus | None = None
     """What would come back."""
+    unanswered: Stretch | None = None
+    """That Kafka cannot be asked for its scratch topics while the restore is being deleted, which goes on when that
+    lasts; absent: it answered, or nothing is deleted."""
     none_existed: bool = False
     """Whether Kafka had none of the topics when this attempt asked: what it shows since then is made by it."""
     database_ran: bool = False

@@ -8,7 +8,7 @@ from typing import Annotated
 
 from pydantic import Field, StrictBool
 
-from seawall.api.meta import StatusModel
+from seawall.api.meta import StatusModel, Stretch
 from seawall.api.v1alpha1.disruption import UID, Count, PodName, Restarting
 from seawall.api.v1alpha1.metadata_store import SwitchURL
 
@@ -97,6 +97,9 @@ class Maintenance(StatusModel):
     """When the database first said that it is in maintenance."""
     leaving_time: datetime | None = None
     """When it began to be given back: a request to enter that is still on its way must not come after the end."""
+    unanswered: Stretch | None = None
+    """That the database cannot be asked while the WALCluster is being deleted, which goes on when that lasts; absent:
+    it answered, or nothing is deleted."""
     was_on: StrictBool
     """Whether it was on before: then it is somebody else's, and stays on."""
 
@@ -172,6 +175,9 @@ class RestartStatus(RollStatus):
 
     config_hash: Annotated[str, Field(max_length=64)] | None = None
     """The configuration that Seawall first saw, or rolled out last: another one is a change."""
+    requested_config_hash: Annotated[str, Field(max_length=64)] | None = None
+    """The configuration of the moment in which `request` was first seen: pods that it restarts have that one, or a
+    later one."""
     flush: FlushBefore | None = None
     """The flushes before the next restart."""
     flushed: Annotated[tuple[Flushed, ...], Field(max_length=1000)] = ()

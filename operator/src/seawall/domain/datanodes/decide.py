@@ -24,7 +24,7 @@ from seawall.domain.conditions import ConditionBuilder, Verdict, loss_event
 from seawall.domain.datanodes.actions import AddFinalizer, FlushRegions, RemoveFinalizer, RestartAction, RolloutAction
 from seawall.domain.datanodes.decision import DatanodeRoll
 from seawall.domain.datanodes.health import KIND, with_health, with_maintenance, without_datanodes
-from seawall.domain.datanodes.maintenance import by_hand
+from seawall.domain.datanodes.maintenance import by_hand, with_silence
 from seawall.domain.datanodes.observed import Observed
 from seawall.domain.datanodes.roll import WARNINGS, leave
 from seawall.domain.datanodes.roll import decide as decide_roll
@@ -120,9 +120,11 @@ def _release(cluster: WALCluster, before: DatanodeRoll, observed: Observed) -> R
         if _stands(cluster):
             return _around(cluster, as_before(before), observed, RemoveFinalizer())
         return _forgotten(cluster, observed)
+    if cluster.metadata.deletion_timestamp is not None:
+        before = Roll(status=with_silence(before.status, observed.facts), entry=before.entry)
     roll = journaled(before.entry, leave(before.status, observed.roll))
     if cluster.metadata.deletion_timestamp is not None and _stands(cluster):
-        why = _given_up(cluster, observed)
+        why = _given_up(before.status, observed)
         if why is not None:
             return _around(cluster, replace(roll, status=before), observed, RemoveFinalizer(why, EventType.WARNING))
     return _around(cluster, roll, observed, *roll.actions)
@@ -136,20 +138,20 @@ def _forgotten(cluster: WALCluster, observed: Observed) -> RestartDecision:
     return replace(silent(cluster, message), publish=lambda _: published)
 
 
-def _given_up(cluster: WALCluster, observed: Observed) -> str | None:
+def _given_up(status: RestartStatus, observed: Observed) -> str | None:
     """Why a deletion goes on although the database may be left in maintenance."""
-    deleted = cluster.metadata.deletion_timestamp
-    if deleted is None or observed.facts.in_maintenance is not None:
+    silence = None if status.maintenance is None else status.maintenance.unanswered
+    if silence is None:
         return None
     other = observed.facts.other_database
     silent = "the database did not answer" if other is None else f"another database answers ({other})"
     if observed.namespace_terminating:
         why = f"the namespace is being deleted, and {silent}"
-    elif observed.facts.now - deleted >= MAINTENANCE_GIVE_UP_AFTER:
+    elif observed.facts.now - silence.from_time >= MAINTENANCE_GIVE_UP_AFTER:
         why = f"{silent} for 10 minutes" if other is None else silent
     else:
         return None
-    return f"{why}: it may be left in maintenance. By hand: {by_hand(cluster.status.restart or RestartStatus())}"
+    return f"{why}: it may be left in maintenance. By hand: {by_hand(status)}"
 
 
 def _stands(cluster: WALCluster) -> bool:

@@ -210,10 +210,10 @@ class DatanodeGate(RolloutGate[RestartStatus, RolloutAction, Pod]):
         return give_back(status, self.facts) or template.park(status, self.facts)
 
     def completed(self, status: RestartStatus) -> RestartStatus:
-        """Which configuration is rolled out is remembered."""
+        """Which configuration is rolled out is remembered: of a request, the one that all pods have at least."""
         facts = self.facts
         is_everywhere = all(each.template.config_hash == facts.config_hash for each in facts.statefulsets)
-        known = facts.config_hash if status.request is not None or is_everywhere else status.config_hash
+        known = facts.config_hash if is_everywhere else status.requested_config_hash or status.config_hash
         return status.model_copy(update={"flush": None, "flushed": (), "config_hash": known})
 
     def nothing_to_do(self, status: RestartStatus) -> tuple[str, str]:

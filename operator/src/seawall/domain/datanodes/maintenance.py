@@ -25,6 +25,7 @@ from dataclasses import dataclass, replace
 from datetime import timedelta
 
 from seawall.api.v1alpha1.rollout import Maintenance, RestartStatus, RollStage
+from seawall.domain.clocks import prolonged
 from seawall.domain.datanodes.actions import SetMaintenance
 from seawall.domain.datanodes.decision import RollDecision
 from seawall.domain.datanodes.facts import Facts
@@ -40,6 +41,7 @@ from seawall.domain.times import (
     MAINTENANCE_SETTLES,
     MAINTENANCE_SILENT,
     ROLLOUT_POLL_SECONDS,
+    SILENCE_LONGEST_BREAK,
 )
 
 
@@ -107,6 +109,16 @@ def with_address(status: RestartStatus, facts: Facts) -> RestartStatus:
         return status
     update = {"metasrv": lease.metasrv or facts.metasrv, "database": lease.database or facts.database}
     return status.model_copy(update={"maintenance": lease.model_copy(update=update)})
+
+
+def with_silence(status: RestartStatus, facts: Facts) -> RestartStatus:
+    """For how long nobody says whether it is still on, while the WALCluster is being deleted."""
+    lease = status.maintenance
+    if lease is None:
+        return status
+    is_silent = facts.in_maintenance is None
+    found = prolonged(lease.unanswered, facts.now, SILENCE_LONGEST_BREAK) if is_silent else None
+    return status.model_copy(update={"maintenance": lease.model_copy(update={"unanswered": found})})
 
 
 def is_elsewhere(status: RestartStatus, facts: Facts) -> bool:

@@ -79,7 +79,13 @@ def _taken_up(roll: DatanodeRoll, gate: DatanodeGate) -> RestartStatus:
     first = status.config_hash
     if first is None and facts.statefulsets:
         first = facts.statefulsets[0].template.config_hash or facts.config_hash
-    update = {"request": taken_up(status, facts.request, facts.pods), "config_hash": first}
+    request = taken_up(status, facts.request, facts.pods)
+    asked = status.requested_config_hash if request == status.request else facts.config_hash
+    update = {
+        "request": request,
+        "config_hash": first,
+        "requested_config_hash": None if request is None else asked,
+    }
     found = with_address(status, facts).model_copy(update=update)
     found = with_costs(found, facts, gate.due(found))
     return found if entry is None or not facts.statefulsets else with_progress(found, entry, facts)

@@ -51,7 +51,7 @@ from seawall.domain.times import HOLD_OBSERVE_SECONDS, HOLD_RETRY_SECONDS
 
 def measured(obj: WALHold, hold: Hold, view: HoldView) -> WALHoldStatus:
     """The status of a hold whose topics were looked at, conditions apart."""
-    renewal, logs, due = hold.renewal, hold.granted_logs, hold.unrenewed
+    renewal, logs = hold.renewal, hold.granted_logs
     return WALHoldStatus(
         observed_generation=obj.status.observed_generation,
         conditions=obj.status.conditions,
@@ -60,7 +60,7 @@ def measured(obj: WALHold, hold: Hold, view: HoldView) -> WALHoldStatus:
         granted_logs=None if logs is None else wal_hold.GrantedLogs(topics=logs.count, digest=logs.digest),
         granted_prefix=hold.granted_prefix,
         renewal=None if renewal is None else wal_hold.Renewal(renew_time=renewal.stated, seen_time=renewal.observed_at),
-        unrenewed=None if due is None else wal_hold.Unrenewed(from_time=due.since, until_time=due.until),
+        unrenewed=hold.unrenewed,
         at_risk_time=hold.at_risk_since,
         topics=len(view.topics) if hold.claim.everything else len(hold.claim.offsets),
         expire_time=None if hold.state.is_final else expires_at(hold),

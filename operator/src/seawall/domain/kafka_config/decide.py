@@ -7,7 +7,8 @@ A config is in the status before Kafka has it, so that one that leaves the spec 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 
 from seawall.api.meta import PAUSED_ANNOTATION, Condition, ConditionType
 from seawall.api.v1alpha1.cluster import WALCluster, WALClusterStatus
@@ -25,7 +26,7 @@ from seawall.domain.conditions import (
     with_own,
 )
 from seawall.domain.decision import UNANSWERED, Decision, Published, silent
-from seawall.domain.kafka import MIN_ISR, Configs
+from seawall.domain.kafka import MIN_ISR, Configs, command_without
 from seawall.domain.kafka_config.actions import ChangeConfigs
 from seawall.domain.kafka_config.reasons import ConfigReason
 from seawall.domain.managed_kafka.properties import default_min_isr
@@ -44,10 +45,12 @@ class Observed:
 
     Attributes:
         kafka: the defaults of all brokers; a sentence: why it was not asked, or did not answer.
+        own: by broker what was set on it alone, of what is declared.
     """
 
     time: TrustedTime
     kafka: Configs | str = "nobody has asked it"
+    own: Mapping[int, Configs] = field(default_factory=dict)
 
 
 def recorded_keys(cluster: WALCluster) -> tuple[str, ...]:
@@ -109,8 +112,24 @@ def _verdict(observed: Observed, actions: tuple[ChangeConfigs, ...], managed: Ma
     if actions:
         said = f"set or taken back of all brokers: {few(key for key, _ in actions[0].changes)}"
         return Verdict(Outlook.PROGRESSING, ConfigReason.CHANGING, said, 0.0)
+    if (overridden := _overridden(observed, managed)) is not None:
+        return Verdict(Outlook.STALLED, ConfigReason.OVERRIDDEN, overridden, MANAGED_KAFKA_IDLE_SECONDS)
     said = f"all brokers have {few(sorted(managed.dynamic_config))} as declared"
     return Verdict(Outlook.READY, ConfigReason.APPLIED, said, MANAGED_KAFKA_IDLE_SECONDS)
+
+
+def _overridden(observed: Observed, managed: ManagedKafka) -> str | None:
+    """Which broker has something else than is declared, and how that ends; the first of them."""
+    for broker, configs in sorted(observed.own.items()):
+        other = {
+            key: value
+            for key, value in sorted(configs.items())
+            if key in managed.dynamic_config and not is_same_value(value, managed.dynamic_config[key])
+        }
+        if other:
+            has = few(f"{key}={value}" for key, value in other.items())
+            return f"broker {broker} has {has} of its own, which wins; take it back: {command_without(broker, other)}"
+    return None
 
 
 def _published(

@@ -10,6 +10,9 @@ class ConfigReason(StrEnum):
 
     APPLIED = "ConfigApplied"
     """True. Kafka has them as defaults of all brokers."""
+    OVERRIDDEN = "ConfigOverridden"
+    """False. Kafka has them as defaults of all brokers, and a broker has another value of its own, which wins. Seawall
+    changes nothing that it did not set: the message has the command that takes it back."""
     CHANGING = "ConfigChanging"
     """False. Some are set or taken back now."""
     NOT_ASKED = "NotAsked"

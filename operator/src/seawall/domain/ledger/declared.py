@@ -15,7 +15,7 @@ from seawall.api.v1alpha1.subscription import WAL_SUBSCRIPTION
 from seawall.api.v1alpha1.verification import WALVerification
 from seawall.api.v1alpha1.verification_level import VerificationLevel
 from seawall.domain.ledger.bounds import Verified
-from seawall.domain.ledger.held import Claim, Hold, LogIds, Renewal, Unrenewed
+from seawall.domain.ledger.held import Claim, Hold, LogIds, Renewal
 from seawall.domain.ledger.policy import Level, Policy, Requirement, Safety
 
 
@@ -73,7 +73,7 @@ def hold_of(obj: WALHold) -> Hold | InvalidSpec:
     problem = _unreadable(obj)
     if problem is not None:
         return InvalidSpec(problem, cluster=obj.spec.cluster_ref.name)
-    recorded, logs, due = obj.status.renewal, obj.status.granted_logs, obj.status.unrenewed
+    recorded, logs = obj.status.renewal, obj.status.granted_logs
     return Hold(
         name=obj.metadata.name,
         claim=claim_of(obj.spec.topics),
@@ -87,7 +87,7 @@ def hold_of(obj: WALHold) -> Hold | InvalidSpec:
         granted_logs=None if logs is None else LogIds(logs.topics, logs.digest),
         granted_prefix=obj.status.granted_prefix or _prefix_of(obj.status.granted),
         renewal=None if recorded is None else Renewal(recorded.renew_time, recorded.seen_time),
-        unrenewed=None if due is None else Unrenewed(due.from_time, due.until_time),
+        unrenewed=obj.status.unrenewed,
         at_risk_since=obj.status.at_risk_time,
         subscription=_subscription(obj),
         kept_by=None if obj.metadata.deletion_timestamp is None else obj.metadata.finalizers,

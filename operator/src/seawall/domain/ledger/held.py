@@ -10,8 +10,9 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from hashlib import blake2b
 
+from seawall.api.meta import Stretch
 from seawall.api.v1alpha1.hold import HoldState
-from seawall.domain.clocks import TrustedTime
+from seawall.domain.clocks import TrustedTime, prolonged
 from seawall.domain.ledger.fence import Break, Finding
 from seawall.domain.times import CLOCKS_AGREE, LEDGER_LEAST_AT_RISK, LEDGER_LEAST_BREAK
 
@@ -34,14 +35,6 @@ class Renewal:
 
     stated: datetime | None
     observed_at: datetime
-
-
-@dataclass(frozen=True, slots=True)
-class Unrenewed:
-    """Between which times the operator has observed, without a long break, that a hold was due and not renewed."""
-
-    since: datetime
-    until: datetime
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +71,7 @@ class Hold:
     granted_prefix: str | None = None
     """The prefix of the pool on which it was granted; None: by a version that did not write it down."""
     renewal: Renewal | None = None
-    unrenewed: Unrenewed | None = None
+    unrenewed: Stretch | None = None
     at_risk_since: datetime | None = None
     subscription: str | None = None
     """The WALSubscription that it is of; None: somebody else's."""
@@ -244,27 +237,25 @@ def longest_break(hold: Hold) -> timedelta:
     return max(LEDGER_LEAST_BREAK, hold.ttl * BREAK_SHARE)
 
 
-def unrenewed_now(hold: Hold, time: TrustedTime) -> Unrenewed | None:
+def unrenewed_now(hold: Hold, time: TrustedTime) -> Stretch | None:
     """What is to be written of a granted hold that is due; None: nothing, it is not, or what is written is fresh.
 
     Whoever cannot write it cannot be written to: a time in which the API server was away does not count.
     """
-    now, later, written = time.earliest, time.later, hold.unrenewed
+    now = time.earliest
     if hold.granted is None or hold.renewal is None or now is None:
         return None
     if now < hold.renewal.observed_at + hold.ttl * DUE_SHARE:
         return None
-    longest = longest_break(hold)
-    if written is None or not -2 * CLOCKS_AGREE <= later - written.until <= longest:
-        return Unrenewed(later, later)
-    return Unrenewed(written.since, later) if later - written.until >= longest / 3 else None
+    found = prolonged(hold.unrenewed, time.later, longest_break(hold))
+    return None if found == hold.unrenewed else found
 
 
 def was_recorded_unrenewed(hold: Hold, now: datetime) -> bool:
     """Whether it was observed to be due for long enough to be renewed; nobody relies on what was not granted."""
     if hold.granted is None:
         return True
-    return hold.unrenewed is not None and now >= hold.unrenewed.since + hold.ttl * DUE_SHARE
+    return hold.unrenewed is not None and now >= hold.unrenewed.from_time + hold.ttl * DUE_SHARE
 
 
 def expires_at(hold: Hold) -> datetime | None:
@@ -272,7 +263,7 @@ def expires_at(hold: Hold) -> datetime | None:
     if hold.renewal is None:
         return None
     by_ttl = hold.renewal.observed_at + hold.ttl
-    return by_ttl if hold.unrenewed is None else max(by_ttl, hold.unrenewed.since + hold.ttl * DUE_SHARE)
+    return by_ttl if hold.unrenewed is None else max(by_ttl, hold.unrenewed.from_time + hold.ttl * DUE_SHARE)
 
 
 def at_risk_until(hold: Hold) -> datetime | None:

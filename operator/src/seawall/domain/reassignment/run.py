@@ -24,7 +24,6 @@ A tick records or acts, never both. What is on its way is seen in Kafka, so a pr
 
 from __future__ import annotations
 
-from datetime import datetime
 from typing import assert_never
 
 from seawall.api.meta import REASSIGNMENT_FINALIZER
@@ -35,8 +34,8 @@ from seawall.api.v1alpha1.reassignment import (
     ReassignmentSpec,
     ReassignmentStage,
     ReassignmentStatus,
-    Unanswered,
 )
+from seawall.domain.clocks import prolonged
 from seawall.domain.reassignment import stages
 from seawall.domain.reassignment.actions import ElectLeaders, RemoveFinalizer, WriteJournal
 from seawall.domain.reassignment.case import MAX_MESSAGE, Case, Decision
@@ -48,9 +47,9 @@ from seawall.domain.sharing import Sharing
 from seawall.domain.step import EventType
 from seawall.domain.times import (
     REASSIGNMENT_GIVE_UP_AFTER,
-    REASSIGNMENT_LONGEST_BREAK,
     REASSIGNMENT_RETRY_REFUSED,
     REASSIGNMENT_WAIT_SECONDS,
+    SILENCE_LONGEST_BREAK,
 )
 
 BEFORE_MOVES = frozenset({ReassignmentStage.PENDING, ReassignmentStage.AWAITING_APPROVAL})
@@ -197,20 +196,12 @@ def _unavailable(cluster: WALCluster, observed: Observed, status: ReassignmentSt
     is_deleted = cluster.metadata.deletion_timestamp is not None
     if is_deleted and REASSIGNMENT_FINALIZER in cluster.metadata.finalizers:
         now = observed.time.shared
-        found = _unanswered(status.unanswered, now)
+        found = prolonged(status.unanswered, now, SILENCE_LONGEST_BREAK)
         if now - found.from_time >= REASSIGNMENT_GIVE_UP_AFTER:
             why = f"Kafka could not be asked for 10 minutes, a throttle may be left: {message}"
             return Decision(status, (RemoveFinalizer(why, EventType.WARNING),))
         update["unanswered"] = found
     return Decision(status.model_copy(update=update), (), REASSIGNMENT_WAIT_SECONDS, message)
-
-
-def _unanswered(written: Unanswered | None, now: datetime) -> Unanswered:
-    """What is to be written of a look that failed. Between two that are far apart Kafka may have answered."""
-    if written is None or abs(now - written.until_time) > REASSIGNMENT_LONGEST_BREAK:
-        return Unanswered(from_time=now, until_time=now)
-    is_due = now - written.until_time >= REASSIGNMENT_LONGEST_BREAK / 5
-    return written.model_copy(update={"until_time": now}) if is_due else written
 
 
 def _without_journal(observed: Observed, kafka: KafkaState, status: ReassignmentStatus) -> Decision:

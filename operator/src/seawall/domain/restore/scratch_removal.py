@@ -12,6 +12,7 @@ from datetime import datetime
 from seawall.api.v1alpha1.restore import WALRestore
 from seawall.api.v1alpha1.restore_status import RestoredTopic, WALRestoreStatus
 from seawall.api.v1alpha1.spark_job import Outcome
+from seawall.domain.clocks import prolonged
 from seawall.domain.conditions import Outlook, Verdict
 from seawall.domain.decision import Decision
 from seawall.domain.kafka_log import DescribedTopic, LogOffsets
@@ -22,7 +23,7 @@ from seawall.domain.restore.reasons import Reason
 from seawall.domain.restore.removal import go_on
 from seawall.domain.spark_job.actions import RemoveApplication
 from seawall.domain.text import listed
-from seawall.domain.times import JOB_POLL_SECONDS, SCRATCH_GIVE_UP_AFTER, SCRATCH_LINGER
+from seawall.domain.times import JOB_POLL_SECONDS, SCRATCH_GIVE_UP_AFTER, SCRATCH_LINGER, SILENCE_LONGEST_BREAK
 
 
 def remove(case: Case) -> RestoreDecision:
@@ -77,11 +78,14 @@ def let_go(obj: WALRestore, observed: Observed) -> RestoreDecision:
     if status.is_over or not may_be_left(status):
         return _release(status, ())
     left, application = tuple(into(row) for row in status.planned), observed.application
-    given_up = not isinstance(observed.scratch, ScratchNow) and observed.now > deleted + SCRATCH_GIVE_UP_AFTER
+    is_silent = not isinstance(observed.scratch, ScratchNow)
+    silence = prolonged(status.unanswered, observed.now, SILENCE_LONGEST_BREAK) if is_silent else None
+    given_up = silence is not None and observed.now - silence.from_time >= SCRATCH_GIVE_UP_AFTER
     if observed.terminating or observed.cluster is None or given_up:
         return _release(status, left)
     if application is not None and application.controller_uid == obj.metadata.uid:
         return Decision(status, _removing("its application goes"), (RemoveApplication(application),))
+    status = status.model_copy(update={"unanswered": silence})
     return clear(status, observed, deleted) or _release(status, ())
 
 
