@@ -24,7 +24,7 @@ help: ## Explain the targets
 .venv/.stamp: requirements/dev.lock requirements/uv.lock operator/pyproject.toml spark-apps/sparkjob/pyproject.toml spark-apps/walrecord/pyproject.toml spark-apps/replay-verification/pyproject.toml spark-apps/wal-backup/pyproject.toml spark-apps/wal-subscription/pyproject.toml e2e/pyproject.toml e2e/refdb/pyproject.toml e2e/checker/pyproject.toml
 	@requirements/venv.sh
 
-demo: .venv/.stamp ## The main job from nothing: cluster, Kafka, operator, 64 topics; grow, repair, refuse, lose a broker, move replicas, recover rows, purge, verify on Spark, restart datanodes, end a crash loop
+demo: .venv/.stamp ## The main job from nothing: cluster, Kafka, operator, 64 topics; grow, repair, refuse, lose a broker, move replicas, recover rows, purge, verify on Spark, restart datanodes, end a crash loop, run a Kafka
 	$(PY) -m seawall_e2e.demo
 
 test: ## Everything: check, unit, integration and e2e tests; what CI runs

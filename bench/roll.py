@@ -10,26 +10,24 @@ are quickly written, and stay below the size at which refdb flushes by itself: e
 from __future__ import annotations
 
 import json
-import secrets
 import subprocess
 import threading
 import time
 from collections.abc import Iterator, Sequence
-from contextlib import closing, contextmanager, nullcontext
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from pods import Place, own_place
 from report import Result
 from sizes import Sizes
 
 from seawall_e2e import guide
 from seawall_e2e.bad_records import Region, region_of
-from seawall_e2e.cluster import build_operator_image, install_crds, make_namespace, start_platform
-from seawall_e2e.commands import kubectl
-from seawall_e2e.refdb import DATANODES, RefDb, RefDbImages, build_refdb_images
+from seawall_e2e.refdb import DATANODES, RefDb, build_refdb_images
 from seawall_e2e.restarts import RIGHTS, Restarts, follow_roll
 from seawall_e2e.site import Site
-from seawall_e2e.toolbox import Toolbox, toolbox_shell
+from seawall_e2e.toolbox import Toolbox
 from seawall_e2e.waiting import wait_until
 
 PROBE = Path(__file__).with_name("roll_probe.py")
@@ -51,15 +49,6 @@ class Size:
 
 
 SIZES = Sizes("roll", __doc__, Size(), Size(1_000, 1))
-
-
-@dataclass(frozen=True, slots=True)
-class Place:
-    """Where the database is made: a corner of the local cluster, with the CRDs and the images."""
-
-    site: Site
-    toolbox: Toolbox
-    images: RefDbImages
 
 
 @dataclass(slots=True)
@@ -154,30 +143,10 @@ def measure(bed: Bed, entries: int, number: int) -> Round:
 
 
 @contextmanager
-def own_place() -> Iterator[Place]:
-    """The local cluster, which is started unless it is up, and namespaces that are gone afterwards."""
-    start_platform()
-    image, images = build_operator_image(), build_refdb_images()
-    install_crds()
-    name = f"bench-{secrets.token_hex(3)}"
-    toolbox = Toolbox(f"{name}-toolbox", image, toolbox_shell(f"{name}-toolbox"))
-    site = Site(name, image, toolbox)
-    for namespace in (toolbox.namespace, site.namespace, site.operator.namespace):
-        make_namespace(namespace)
-    toolbox.start()
-    try:
-        yield Place(site, toolbox, images)
-    finally:
-        with closing(toolbox.shell):
-            site.clear()
-        kubectl("delete", "namespace", toolbox.namespace, "--wait=false")
-
-
-@contextmanager
 def bed(place: Place, entries: int) -> Iterator[Bed]:
     """A database of one region on each datanode, which has so many entries to replay."""
     place.site.install(RIGHTS)
-    database = RefDb(place.site.namespace, place.images)
+    database = RefDb(place.site.namespace, build_refdb_images())
     restarts = Restarts(place.site, database)
     restarts.declare(flushFirst=False, replayBudget="30m")
     restarts.wal.wait("Ready")

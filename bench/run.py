@@ -27,8 +27,9 @@ PROGRAMS = {
     "subscription": "subscription.py",
     "refdb": "reference_database.py",  # a module with the package's name would stand in its way
     "roll": "roll.py",
+    "kafka": "managed_kafka.py",  # another module is called so
 }
-"""By name. The last one needs the local cluster, which the others would have to share the machine with."""
+"""By name. The last ones need the local cluster, which the others would have to share the machine with."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -25,6 +25,8 @@ from seawall_e2e.cluster import (
 )
 from seawall_e2e.commands import refusal_of
 from seawall_e2e.demo_former_run import drop_former_run
+from seawall_e2e.demo_managed_kafka import NAMESPACE as OWN_KAFKA
+from seawall_e2e.demo_managed_kafka import drop_former_kafka, run_kafka
 from seawall_e2e.demo_mirror import go_on_with_the_mirror
 from seawall_e2e.demo_proof import PAGE, prove_and_purge
 from seawall_e2e.demo_replicas import grow_replicas
@@ -71,6 +73,7 @@ def main() -> None:
         meet_a_bad_record(WAL, database, Purges(WAL, SEAWALL), build_operator_image())
         lose_kafka(WAL, database)
         go_on_with_the_mirror(WAL, database, PREFIX, 128)
+        run_kafka()
     except (AssertionError, subprocess.SubprocessError) as failed:
         print(f"\nFAILED: {failed}\n", flush=True)
         show_everything()
@@ -87,8 +90,10 @@ def begin() -> None:
         install_crds()
         make_namespace(OPERATOR_NAMESPACE)
         make_namespace(NAMESPACE)
+        drop_former_kafka()
         operator.install(
-            f"scope.namespaces={{{NAMESPACE}}}",
+            f"scope.namespaces={{{NAMESPACE},{OWN_KAFKA}}}",
+            "managedKafka.enabled=true",
             "scope.releaseFinalizers=true",
             "replayVerification.create=true",
             RIGHTS,

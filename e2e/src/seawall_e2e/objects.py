@@ -30,6 +30,7 @@ _GROUPS = {
     "pods": _CORE,
     "secrets": _CORE,
     "serviceaccounts": _CORE,
+    "services": _CORE,
     "persistentvolumeclaims": _CORE,
     "deployments": "apis/apps/v1",
     "statefulsets": "apis/apps/v1",

@@ -34,7 +34,7 @@ from seawall_e2e.loopback.java import QUICK
 from seawall_e2e.loopback.spark import spark_variables
 from tests.support.leftovers import clear_shared
 
-ON_PODS = {"roll"}
+ON_PODS = {"kafka", "roll"}
 """Of e2e/test_benchmarks.py."""
 
 

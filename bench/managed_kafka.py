@@ -1,0 +1,205 @@
+"""A Kafka that Seawall runs, on pods, against the same objects by hand: how soon it serves, and what its restart costs.
+
+Three nodes that are brokers and controllers. By hand all objects are applied at once, and later each pod is deleted
+once the one before serves and all replicas are in sync: no less is safe. Both sides are watched by the same client.
+"""
+
+from __future__ import annotations
+
+import copy
+import json
+import subprocess
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, nullcontext
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO, Any
+
+from kafka_by_hand import ByHand, tokens_of
+from pods import Place, own_place
+from report import Result
+from sizes import Sizes
+
+from seawall_e2e.cluster import make_namespace
+from seawall_e2e.commands import Object
+from seawall_e2e.managed_kafka import QUICK, SMALL, ManagedKafka, example
+from seawall_e2e.objects import delete
+from seawall_e2e.waiting import wait_until
+
+PROBE = Path(__file__).with_name("kafka_probe.py")
+TOPIC = "probe"
+NODES = (0, 1, 2)
+DWELL = 2.0
+BOUND = 300.0
+
+
+@dataclass(frozen=True, slots=True)
+class Size:
+    """How often all is measured."""
+
+    rounds: int = 5
+
+
+SIZES = Sizes("kafka", __doc__, Size(), Size(1))
+
+
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """One life of a Kafka: seconds until it serves and of its roll, milliseconds between acknowledgements meanwhile."""
+
+    serves: float
+    roll: float
+    p99: float
+    longest: float
+
+
+@dataclass(frozen=True, slots=True)
+class Probe:
+    """A client in a pod.
+
+    Attributes:
+        served: when all brokers had acknowledged its first records, in seconds of the machine's clock.
+    """
+
+    served: float
+    asks: IO[str]
+    answers: IO[str]
+
+    def ask(self, what: str) -> dict[str, Any]:
+        """As `kafka_probe.py` answers it."""
+        self.asks.write(f"{what}\n")
+        self.asks.flush()
+        found: dict[str, Any] = json.loads(self.answers.readline())
+        return found
+
+    def wait_in_sync(self) -> None:
+        """Until all replicas of its topic are."""
+        wait_until(lambda: self.ask("in-sync")["in-sync"], "all replicas are in sync", within=BOUND)
+
+    def gaps(self) -> tuple[float, float]:
+        """The 99th percentile and the longest since the last such question."""
+        told = self.ask("gaps")
+        if told["failed"]:
+            raise RuntimeError(f"{len(told['failed'])} records failed: {told['failed'][0]}")
+        return float(told["p99"]), float(told["longest"])
+
+
+def main(arguments: Sequence[str] | None = None, place: Place | None = None) -> None:
+    """Measures and reports; a missed goal is no failure."""
+    run = SIZES.parse(arguments)
+    report = run.report({"nodes": len(NODES), "dwellSeconds": DWELL, "heap": "256Mi"})
+    with own_place() if place is None else nullcontext(place) as found:
+        found.site.install("managedKafka.enabled=true")
+        hand = f"{found.site.namespace}-hand"
+        make_namespace(hand)
+        try:
+            both = [measure(found, hand, f"kafka{number}") for number in range(run.size.rounds)]
+        finally:
+            delete(None, "namespaces", hand)
+    report.results += lines([ours for ours, _ in both], [theirs for _, theirs in both])
+    run.finish(report)
+
+
+def lines(ours: Sequence[Measured], theirs: Sequence[Measured]) -> list[Result]:
+    """What the rounds say."""
+    against = "the same objects by hand"
+
+    def line(metric: str, unit: str, of: str, max_ratio: float | None = None, max_value: float | None = None) -> Result:
+        mine, others = ([getattr(each, of) for each in side] for side in (ours, theirs))
+        return Result(metric, unit, mine, against, others, max_ratio, max_value)
+
+    return [
+        line("bring-up, until all brokers have acknowledged a record", "s", "serves", 1.3),
+        line("roll of all nodes, dwell apart", "s", "roll", 1.2),
+        line("between two acknowledgements in a roll, p99", "ms", "p99", 1.1),
+        line("between two acknowledgements in a roll, longest", "ms", "longest", max_value=3_000),
+    ]
+
+
+def measure(place: Place, hand: str, name: str) -> tuple[Measured, Measured]:
+    """Seawall's first, because its objects are the others', too."""
+    kafka, by_hand = ManagedKafka(place.site.wal_cluster(name)), ByHand(hand, name)
+    ours, objects = of_seawall(place, kafka, by_hand)
+    theirs = of_a_person(place, by_hand, objects)
+    print(f"{name}: {ours}\nby hand: {theirs}", flush=True)
+    return ours, theirs
+
+
+def declared(place: Place, kafka: ManagedKafka) -> Object:
+    """The example with three nodes that are both, and a pool of one topic."""
+    found = copy.deepcopy(example(place.site.namespace, f"{place.site.prefix}_{kafka.wal.name}"))
+    found["metadata"]["name"] = kafka.wal.name
+    managed = found["spec"]["kafka"]["managed"]
+    pool = {"name": "nodes", "roles": ["broker", "controller"], "firstId": 0, "replicas": len(NODES)}
+    pool |= {"storage": {"size": "1Gi"}, "placement": {"antiAffinity": "Preferred"}}
+    managed["nodePools"] = [pool | {"resources": SMALL, "heap": "256Mi", "javaOptions": QUICK}]
+    managed["rollout"] = {"dwell": f"{DWELL:g}s"}
+    found["spec"]["topics"]["count"] = 1
+    return found
+
+
+def of_seawall(place: Place, kafka: ManagedKafka, by_hand: ByHand) -> tuple[Measured, list[Object]]:
+    """Its life by Seawall, and what a person applies for the same."""
+    spec, began = declared(place, kafka), time.time()
+    kafka.apply(spec)
+    tokens = tokens_of(kafka.wal.namespace, kafka.wal.name, len(NODES))
+    with probing(place, kafka.wal.namespace, kafka.wal.name) as probe:
+        kafka.wal.wait("AllOnline", kind="KafkaNodesHealthy", within=BOUND)
+        kafka.wal.wait("Ready", within=BOUND)
+        objects = by_hand.copy(kafka.wal.namespace, tokens)
+        probe.wait_in_sync()
+        probe.gaps()
+        edited = copy.deepcopy(spec)
+        edited["spec"]["kafka"]["managed"]["config"]["num.replica.fetchers"] = "2"
+        rolls = time.time()
+        kafka.apply(edited)
+        wait_until(lambda: kafka.roll() == "Completed", "all nodes were restarted", within=BOUND, explain=kafka.told)
+        roll = time.time() - rolls - DWELL * len(NODES)
+        probe.wait_in_sync()
+        p99, longest = probe.gaps()
+    delete(kafka.wal.namespace, "walclusters", kafka.wal.name)
+    kafka.wait_gone()
+    delete(kafka.wal.namespace, "persistentvolumeclaims")
+    return Measured(probe.served - began, roll, p99, longest), objects
+
+
+def of_a_person(place: Place, by_hand: ByHand, objects: list[Object]) -> Measured:
+    """Its life by hand."""
+    began = time.time()
+    by_hand.apply(objects)
+    with probing(place, by_hand.namespace, by_hand.name) as probe:
+        probe.wait_in_sync()
+        probe.gaps()
+        rolls = time.time()
+        for node in NODES:
+            by_hand.restart(node, BOUND)
+            probe.wait_in_sync()
+        roll = time.time() - rolls
+        p99, longest = probe.gaps()
+    by_hand.clear()
+    return Measured(probe.served - began, roll, p99, longest)
+
+
+@contextmanager
+def probing(place: Place, namespace: str, name: str) -> Iterator[Probe]:
+    """A client of all brokers, from when they are there."""
+    brokers = [f"{name}-{node}.{namespace}.svc:9092" for node in NODES]
+    in_pod = ("kubectl", "-n", place.toolbox.namespace, "exec", "-i", "toolbox", "--", "python", "-c")
+    pipe = subprocess.PIPE
+    with subprocess.Popen(
+        (*in_pod, PROBE.read_text(), TOPIC, *brokers), stdin=pipe, stdout=pipe, text=True, bufsize=1
+    ) as process:
+        if process.stdin is None or process.stdout is None:
+            raise ValueError("a process with pipes has pipes")
+        try:
+            first = process.stdout.readline()
+            if not first:
+                raise RuntimeError("the client ended before Kafka served")
+            yield Probe(json.loads(first)["served"], process.stdin, process.stdout)
+        finally:
+            process.kill()
+
+
+if __name__ == "__main__":
+    main()
