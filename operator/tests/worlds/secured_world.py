@@ -100,7 +100,7 @@ class SecuredWorld(ManagedWorld):
     had: set[object] = field(default_factory=set)
     gains: int = 0
     unnamed: int = 0
-    known: object = None
+    known: tuple[frozenset[Acl], frozenset[tuple[str, str]]] | None = None
     elsewhere: int = 0
     spec: dict[str, Any] = field(default_factory=lambda: dict(SECURED))
 
@@ -136,7 +136,7 @@ class SecuredWorld(ManagedWorld):
         """Another Kafka keeps its rights and passwords, but for one call that was under way."""
         users = self.kafka.users
         known = (frozenset(users.acls), frozenset(users.passwords.items()))
-        is_changed, self.known = known != self.known, known
+        is_changed, self.known = self.known not in {None, known}, known
         self.elsewhere += is_changed and self.kafka.cluster_id != self.pinned()
         if self.elsewhere > 1:
             self.violations.append(f"S4: another Kafka was changed {self.elsewhere} times {after}")
