@@ -128,16 +128,16 @@ class Reconciler(Generic[ObjectT, ObservedT, StatusT, ActionT]):
     _reported: dict[Key, dict[str, str]] = field(default_factory=dict)
     """By object and reason the sentence of what failed last and was told: memory only, so that it is told once."""
     _conflicts: Counter[Key] = field(default_factory=Counter)
-    """By object, since a tick did what it decided: memory only, another process counts anew."""
+    """By object how many acts met one, since a tick did what it decided: memory only, another process counts anew."""
+    _unwritten: Counter[Key] = field(default_factory=Counter)
+    """By object how many writes of its status met one, since one did not."""
 
     def tick(self, key: Key) -> Ticked:
         """One tick for one object."""
         try:
             ticked = self._tick(key)
         except Conflict as conflict:
-            self._conflicts[key] += 1
-            level = logging.WARNING if self._is_repeated(key) else logging.DEBUG
-            _log.log(level, "%s %s: %s", self.controller.kind, key, conflict)
+            _log.debug("%s %s: %s", self.controller.kind, key, conflict)
             return Ticked(Outcome.CONFLICT, 0.0)
         except SeawallError as error:
             _log.warning("%s %s: %s", self.controller.kind, key, error)
@@ -151,6 +151,7 @@ class Reconciler(Generic[ObjectT, ObservedT, StatusT, ActionT]):
         if obj is None:
             self.controller.forget(key)
             self._reported.pop(key, None)
+            self._unwritten.pop(key, None)
             return Ticked(Outcome.GONE, conditions=())
         observed = self.controller.observe(obj)
         decision = self.controller.decide(obj, observed)
@@ -166,7 +167,7 @@ class Reconciler(Generic[ObjectT, ObservedT, StatusT, ActionT]):
         if not self.may_write():
             return NOT_LEADER
         try:
-            self.controller.record(obj, step.status)
+            self._record(key, obj, step.status)
         except (Refused, OutsideUnavailable) as error:
             self._tell(key, obj, Event(EventType.WARNING, STATUS_NOT_WRITTEN, str(error)))
             raise
@@ -207,12 +208,20 @@ class Reconciler(Generic[ObjectT, ObservedT, StatusT, ActionT]):
         try:
             return self.controller.perform(obj, action)
         except Conflict as conflict:
-            if not self._is_repeated(key):
-                raise
-            raise OutsideUnavailable(f"a conflict that repeats: {conflict}") from conflict
+            raise self._counted(self._conflicts, key, conflict) from None
 
-    def _is_repeated(self, key: Key) -> bool:
-        return self._conflicts[key] >= CONFLICTS_TOLD
+    def _record(self, key: Key, obj: ObjectT, status: StatusT) -> None:
+        try:
+            self.controller.record(obj, status)
+        except Conflict as conflict:
+            raise self._counted(self._unwritten, key, conflict) from None
+        self._unwritten.pop(key, None)
+
+    def _counted(self, conflicts: Counter[Key], key: Key, conflict: Conflict) -> SeawallError:
+        """The conflict; from one on that is no chance any more, that nothing is answered."""
+        conflicts[key] += 1
+        is_chance = conflicts[key] <= CONFLICTS_TOLD
+        return conflict if is_chance else OutsideUnavailable(f"a conflict that repeats: {conflict}")
 
     def _log_failure(self, key: Key, action: ActionT, error: SeawallError) -> None:
         what = "was refused" if isinstance(error, Refused) else "was not answered"

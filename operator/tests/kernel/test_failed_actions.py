@@ -208,3 +208,24 @@ def test_a_status_that_cannot_be_written_is_an_event_and_in_the_log(
         (EventType.WARNING, STATUS_NOT_WRITTEN)
     ]
     assert len(reported) <= 2, "one of the status, and one of an action"
+
+
+@EVERY
+def test_a_status_whose_every_write_meets_a_conflict_is_an_event_and_in_the_log(
+    kind: str, scene: Scene, calls: Iterable[str]
+) -> None:
+    """Another one writes it each time in between: both would go on for ever."""
+    if kind == "Ledger":
+        return  # it writes no status
+    refusal = Refusal(CONFLICTING, {*calls, "replace_status"} - {"flush_regions"})
+    stage = scene(refusal)
+    with logged() as lines:
+        for _ in range(4 * CONFLICTS_TOLD):
+            ticked = stage.process.tick(stage.key)
+            if ticked.outcome is Outcome.ERROR:
+                break
+            stage.passes(ticked.after or 0.0)
+    assert refusal.count > CONFLICTS_TOLD
+    assert any(str(CONFLICTING) in line for line in lines)
+    reported = [event for event in stage.kube.events if said(CONFLICTING) == event.message]
+    assert [event.reason for event in reported if event.reason == STATUS_NOT_WRITTEN] == [STATUS_NOT_WRITTEN]

@@ -43,8 +43,12 @@ def conflicts() -> None:
     )
 
 
+def status_meets_conflicts() -> None:
+    failed.test_a_status_whose_every_write_meets_a_conflict_is_an_event_and_in_the_log("WALHold", scenes.holds, ACTIONS)
+
+
 def conflicts_are_nothing(patch: pytest.MonkeyPatch) -> None:
-    patch.setattr(Reconciler, "_is_repeated", lambda *_: False)
+    patch.setattr(Reconciler, "_counted", lambda *args: args[-1])
 
 
 def no_event_of_actions(patch: pytest.MonkeyPatch) -> None:
@@ -96,6 +100,7 @@ def datanodes_are_healthy_whatever_fails(patch: pytest.MonkeyPatch) -> None:
 
 MUTANTS: tuple[Mutant, ...] = (
     (conflicts_are_nothing, conflicts),
+    (conflicts_are_nothing, status_meets_conflicts),
     (no_event_of_actions, brokers),
     (no_event_of_a_status, status_of_a_hold),
     (no_memory_of_what_was_told, brokers),
