@@ -30,7 +30,7 @@ _log = logging.getLogger(__name__)
 STATUS_NOT_WRITTEN = EventReason.STATUS_NOT_WRITTEN
 """The reason of the event when the API server refuses a status, or does not answer: no condition can say that."""
 
-CONFLICTS_TOLD = 10
+CONFLICTS_REPORTED = 10
 """So many conflicts one after another, and nothing done in between, are no chance any more."""
 
 ObjectT = TypeVar("ObjectT", bound=Resource[Any, Any])
@@ -220,7 +220,7 @@ class Reconciler(Generic[ObjectT, ObservedT, StatusT, ActionT]):
     def _counted(self, conflicts: Counter[Key], key: Key, conflict: Conflict) -> SeawallError:
         """The conflict; from one on that is no chance any more, that nothing is answered."""
         conflicts[key] += 1
-        is_chance = conflicts[key] <= CONFLICTS_TOLD
+        is_chance = conflicts[key] <= CONFLICTS_REPORTED
         return conflict if is_chance else OutsideUnavailable(f"a conflict that repeats: {conflict}")
 
     def _log_failure(self, key: Key, action: ActionT, error: SeawallError) -> None:

@@ -21,7 +21,7 @@ from seawall.api.v1alpha1.verification import WALVerification
 from seawall.domain.errors import Conflict, Forbidden, OutsideUnavailable, SeawallError
 from seawall.domain.step import EventType
 from seawall.domain.times import REFUSED_SECONDS, UNANSWERED_SECONDS
-from seawall.reconciler import CONFLICTS_TOLD, STATUS_NOT_WRITTEN, Outcome
+from seawall.reconciler import CONFLICTS_REPORTED, STATUS_NOT_WRITTEN, Outcome
 from tests.kernel.failure_scenes import SCENES, Scene, Stage, corrects_topics_of_kafka
 from tests.support.refusals import Refusal
 from tests.worlds import verification_world
@@ -72,7 +72,7 @@ def test_a_conflict_that_comes_back_each_time_is_told_until_it_works(
     refusal = Refusal(CONFLICTING, {*calls} - {"flush_regions"})  # which asks for no state that it would find
     stage = scene(refusal)
     with logged() as lines:
-        see_it_fail(stage, refusal, of=CONFLICTS_TOLD + 1)
+        see_it_fail(stage, refusal, of=CONFLICTS_REPORTED + 1)
     assert_one_event(stage, CONFLICTING)
     assert all(f"{kind} {stage.key}: " in line and str(CONFLICTING) in line for line in lines)
     heal(stage, refusal)
@@ -220,12 +220,12 @@ def test_a_status_whose_every_write_meets_a_conflict_is_an_event_and_in_the_log(
     refusal = Refusal(CONFLICTING, {*calls, "replace_status"} - {"flush_regions"})
     stage = scene(refusal)
     with logged() as lines:
-        for _ in range(4 * CONFLICTS_TOLD):
+        for _ in range(4 * CONFLICTS_REPORTED):
             ticked = stage.process.tick(stage.key)
             if ticked.outcome is Outcome.ERROR:
                 break
             stage.passes(ticked.after or 0.0)
-    assert refusal.count > CONFLICTS_TOLD
+    assert refusal.count > CONFLICTS_REPORTED
     assert any(str(CONFLICTING) in line for line in lines)
     reported = [event for event in stage.kube.events if said(CONFLICTING) == event.message]
     assert [event.reason for event in reported if event.reason == STATUS_NOT_WRITTEN] == [STATUS_NOT_WRITTEN]

@@ -54,6 +54,7 @@ def purged_to(world: SubscriptionWorld, run: str) -> int:
 def a_budget_is_used_up(budget: dict[str, Any], first: int, then: int, stop: Deed, go_on: Deed) -> None:
     """`first` and `then`: how many records are written until it is at risk, and until it is lost."""
     world = SubscriptionWorld()
+    world.holder = world.granter()  # which knows how large records were before some were deleted
     world.subscribe(lagBudget=budget)
     world.live(world.is_even)
     stop(world)

@@ -73,6 +73,7 @@ class SubscriptionWorld(VerificationWorld):
         copied: by id of a topic of the target the id of the one that it is a copy of.
         mirrored: by id of a topic of the target up to where jobs have copied it, whoever else writes to it.
         is_blind: jobs do not see what somebody else wrote.
+        holder: who looks after holds all the time; None: a new process each time.
     """
 
     target: FakeKafka = field(default_factory=lambda: FakeKafka(cluster_id="fake-target"))
@@ -83,6 +84,7 @@ class SubscriptionWorld(VerificationWorld):
     copied: dict[str, str] = field(default_factory=dict)
     mirrored: dict[str, int] = field(default_factory=dict)
     is_blind: bool = False
+    holder: Reconciler[Any, Any, Any, Any] | None = None
     pool_size: int = len(TOPICS)
     gone_with_holes: set[str] = field(default_factory=set)
     first_spec: dict[str, Any] = field(default_factory=lambda: dict(SPEC))
@@ -256,7 +258,7 @@ class SubscriptionWorld(VerificationWorld):
         waits: float = WAITS,
     ) -> WALSubscription:
         """Ticks until it is so and the operator waits, or as often as told; the others work while it waits."""
-        process, granter = process or self.subscriber(), self.granter()
+        process, granter = process or self.subscriber(), self.holder or self.granter()
         for _ in range(ticks):
             ticked = process.tick(DR)
             is_idle = ticked.outcome in {Outcome.WAITING, Outcome.GONE, Outcome.FAILED}

@@ -111,15 +111,6 @@ class StatusModel(APIModel):
     model_config = ConfigDict(extra="ignore")
 
 
-class Stretch(StatusModel):
-    """For how long the operator has observed something, again and again, without a long break."""
-
-    from_time: datetime
-    """Since when."""
-    until_time: datetime
-    """When it last wrote that down. After a break, as of an operator or an API server that was away, it begins anew."""
-
-
 @dataclass(frozen=True, slots=True)
 class PrinterColumn:
     """One `additionalPrinterColumns` entry; priority 1 shows with `kubectl get -o wide` only."""

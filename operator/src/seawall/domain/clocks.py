@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from enum import StrEnum
 
-from seawall.api.meta import Stretch
+from seawall.api.stretch import Stretch
 from seawall.domain.times import CLOCKS_AGREE, CLOCKS_FRESH
 
 

@@ -215,6 +215,9 @@ WATCH_INACTIVITY_SECONDS = 20
 """A watch without an event for this long is taken for dead; so an edit is seen within 30 s at worst."""
 TOPICS_CONFIGS_FRESH_FOR_MS = 30_000
 """A broker takes a second for the configs of 1,000 topics, and a run looks seven times and more."""
+TOPICS_FREED_AFTER_MS = 600_000
+"""Kafka looks every five minutes which segments are deleted (log.retention.check.interval.ms), and removes their files
+a minute later (file.delete.delay.ms): after this nothing else is on disk."""
 TOPICS_SIZES_FRESH_FOR_MS = 10_000
 """Each broker is asked, over a connection of its own; by default the ledger is looked at as often."""
 QUEUE_ALIGNED_SECONDS = 20.0

@@ -17,6 +17,7 @@ from seawall.observe.opened_cluster import Blocked, OpenedCluster
 from seawall.ports import KafkaLogs
 
 COMPACT = "compact"
+SEGMENT_BYTES = "segment.bytes"
 
 
 def read_logs(opened: OpenedCluster, view: KafkaView, recent: RecentTopics, now: int) -> dict[str, TopicLog]:
@@ -42,10 +43,12 @@ def read_logs(opened: OpenedCluster, view: KafkaView, recent: RecentTopics, now:
         offsets = opened.logs.describe_offsets(topics)
     except (OutsideUnavailable, Refused) as error:
         raise Blocked(UnavailableReason.KAFKA, str(error)) from error
-    return {
+    logs = {
         name: _log(opened.topics, described.get(name), configs.get(name), sizes.get(name), offsets.get(name))
         for name in topics
     }
+    segments = {name: int(configs.get(name, {}).get(SEGMENT_BYTES, opened.topics.segment_bytes)) for name in topics}
+    return recent.with_record_sizes(logs, segments, now)
 
 
 def _log(

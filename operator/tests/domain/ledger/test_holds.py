@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from seawall.api.meta import Stretch
+from seawall.api.stretch import Stretch
 from seawall.api.v1alpha1.hold import HoldState
 from seawall.domain.clocks import TrustedTime
 from seawall.domain.ledger.fence import Break, Finding
@@ -18,7 +18,7 @@ from tests.domain.two_clocks import agreed, ahead
 
 NOW = datetime(2026, 11, 21, 12, tzinfo=UTC)
 HOUR = timedelta(hours=1)
-WAL = HeldTopic(log_start=100, high_watermark=200, intent=100, floor=110, size_bytes=1000, topic_id="old")
+WAL = HeldTopic(log_start=100, high_watermark=200, intent=100, floor=110, record_bytes=10.0, topic_id="old")
 VIEW = HoldView({"wal_0": WAL})
 FRESH = Hold("spark", Claim({"wal_0": 150}), ttl=24 * HOUR)
 
@@ -180,10 +180,10 @@ def test_max_lag_bytes_is_at_risk_before_lost_and_unknown_sizes_cost_nothing() -
     assert granted(max_lag_bytes=600).state is HoldState.AT_RISK
     at_risk = settle(replace(granted(), max_lag_bytes=400))
     assert at_risk.state is HoldState.AT_RISK
-    unknown = looking_at(size_bytes=None)
+    unknown = looking_at(record_bytes=None)
     assert settle(at_risk, unknown, NOW + HOUR).state is HoldState.AT_RISK
     assert settle(at_risk, VIEW, NOW + HOUR).state is HoldState.LOST
-    assert settle(replace(granted(), max_lag_bytes=400), looking_at(size_bytes=None)).state is HoldState.ACTIVE
+    assert settle(replace(granted(), max_lag_bytes=400), looking_at(record_bytes=None)).state is HoldState.ACTIVE
 
 
 def test_max_lag_age_is_at_risk_before_lost_and_unknown_ages_cost_nothing() -> None:

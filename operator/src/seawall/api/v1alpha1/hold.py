@@ -12,9 +12,10 @@ from pydantic import Field, StrictBool, StrictStr
 
 from seawall.api.duration import Duration, duration_rule
 from seawall.api.instant import Instant
-from seawall.api.meta import APIModel, Kind, PrinterColumn, Rule, StatusModel, Stretch
+from seawall.api.meta import APIModel, Kind, PrinterColumn, Rule, StatusModel
 from seawall.api.quantity import MAX_LARGE, LargeBytes, bytes_rule
 from seawall.api.resource import Conditions, ObjectStatus, Resource
+from seawall.api.stretch import Stretch
 from seawall.api.v1alpha1.purge_template import ClusterRef
 
 EARLIEST: Literal["earliest"] = "earliest"

@@ -8,8 +8,9 @@ from typing import Annotated, ClassVar
 
 from pydantic import Field
 
-from seawall.api.meta import MAX_INT32, MAX_REBALANCE, APIModel, Rule, StatusModel, Stretch
+from seawall.api.meta import MAX_INT32, MAX_REBALANCE, APIModel, Rule, StatusModel
 from seawall.api.quantity import MI, LargeBytes, bytes_rule
+from seawall.api.stretch import Stretch
 
 MAX_RATE = 10**12
 """Bytes a second that no network carries."""

@@ -8,8 +8,9 @@ from typing import Annotated
 
 from pydantic import Field
 
-from seawall.api.meta import MAX_SNAPSHOT, StatusModel, Stretch
+from seawall.api.meta import MAX_SNAPSHOT, StatusModel
 from seawall.api.resource import Conditions, ObjectStatus
+from seawall.api.stretch import Stretch
 from seawall.api.v1alpha1.backup import BackupFinding
 from seawall.api.v1alpha1.spark_job import Outcome
 from seawall.api.v1alpha1.verification_template import MAX_TOPICS

@@ -8,7 +8,8 @@ from typing import Annotated
 
 from pydantic import Field, StrictBool
 
-from seawall.api.meta import StatusModel, Stretch
+from seawall.api.meta import StatusModel
+from seawall.api.stretch import Stretch
 from seawall.api.v1alpha1.disruption import UID, Count, PodName, Restarting
 from seawall.api.v1alpha1.metadata_store import SwitchURL
 

@@ -80,7 +80,7 @@ def _held_topic(observation: Observation, name: str, floor: int | None, *, may_w
         high_watermark=log.high_watermark,
         intent=record.intent if record is not None and is_same_log else None,
         floor=floor,
-        size_bytes=log.size_bytes,
+        record_bytes=log.record_bytes,
         topic_id=log.topic_id,
         finding=None if identity is None else identity.finding,
         is_broken=identity is not None and identity.verdict is Verdict.BROKEN,

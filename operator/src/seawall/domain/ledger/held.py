@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from hashlib import blake2b
 
-from seawall.api.meta import Stretch
+from seawall.api.stretch import Stretch
 from seawall.api.v1alpha1.hold import HoldState
 from seawall.domain.clocks import TrustedTime, prolonged
 from seawall.domain.ledger.fence import Break, Finding
@@ -99,7 +99,8 @@ class HeldTopic:
     high_watermark: int | None
     intent: int | None
     floor: int | None = None
-    size_bytes: int | None = None
+    record_bytes: float | None = None
+    """What a record takes on disk, by the mean."""
     topic_id: str | None = None
     finding: Finding | None = None
     """What the identity fence found of it."""
@@ -187,16 +188,17 @@ BREAK_SHARE = 1 / 6
 
 
 def lag_bytes(claim: Claim, topics: Mapping[str, HeldTopic]) -> int | None:
-    """What the records from the claimed offsets on take on disk, by each topic's mean; None if a size is unknown."""
-    total = 0
+    """What the records from the claimed offsets on take on disk, by each topic's mean; None if one is unknown."""
+    total = 0.0
     for name, offset in claim.offsets_among(topics).items():
         topic = topics.get(name)
-        if topic is None or topic.log_start is None or topic.high_watermark is None or topic.size_bytes is None:
+        if topic is None or topic.log_start is None or topic.high_watermark is None:
             return None
-        entries = topic.high_watermark - topic.log_start
         kept = topic.high_watermark - max(offset, topic.log_start)
-        total += topic.size_bytes * max(kept, 0) // entries if entries else 0
-    return total
+        if kept > 0 and topic.record_bytes is None:
+            return None
+        total += max(kept, 0) * (topic.record_bytes or 0.0)
+    return int(total)
 
 
 def limit_reached(hold: Hold, view: HoldView, now: datetime, share: float) -> str | None:

@@ -64,7 +64,7 @@ def _entries(log_start: int | None, high_watermark: int | None) -> int | None:
 def _lags(observation: Observation) -> dict[str, int]:
     logs = observation.read.logs
     topics = {
-        name: HeldTopic(log.log_start, log.high_watermark, intent=None, size_bytes=log.size_bytes)
+        name: HeldTopic(log.log_start, log.high_watermark, intent=None, record_bytes=log.record_bytes)
         for name, log in logs.items()
     }
     found = {hold.name: lag_bytes(hold.granted or hold.claim, topics) for hold in observation.read.holds or ()}

@@ -92,6 +92,8 @@ class TopicLog:
     """What one replica takes on disk."""
     under_min_isr: bool = False
     compacted: bool = False
+    record_bytes: float | None = None
+    """What a record of it takes by the mean, or less where that is not known for sure (`record_sizes.py`)."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -267,7 +267,7 @@ def _view(planned: Ledger, logs: Mapping[str, TopicLog], records: Mapping[str, F
                 log.high_watermark,
                 records[name].intent if name in records and records[name].topic_id == log.topic_id else None,
                 floors.get(name),
-                log.size_bytes,
+                log.record_bytes,
             )
             for name, log in logs.items()
         }
