@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 import pytest
@@ -173,12 +173,23 @@ def begins_late() -> None:
 
 
 HERE = sys.modules[__name__]
+
+
+def life(*deeds: Deed) -> Callable[[], None]:
+    """The life of a log with records of 50 bytes."""
+
+    def tell() -> None:
+        lived(50, deeds)
+
+    return tell
+
+
 MUTANTS: tuple[Mutant, ...] = (
     (rewritten(record_sizes, "_mean", "before if least is None else max(before, least)", "size"), deletes_and_waits),
     (rewritten(record_sizes, "_mean", "return least", "return size / entries"), begins_late),
     (
         rewritten(record_sizes, "_deleted_at_most", "if stood >= TOPICS_FREED_AFTER_MS else None", ""),
-        lambda: lived(50, [("append", 40), ("append", 40), ("delete", 90), ("restart", 0)]),
+        life(("append", 40), ("append", 40), ("delete", 90), ("restart", 0)),
     ),
     (rewritten(record_sizes, "_deleted_at_most", "return segment_bytes", "return 0"), begins_late),
     (
@@ -187,18 +198,15 @@ MUTANTS: tuple[Mutant, ...] = (
     ),
     (
         rewritten(record_sizes, "measured", "same.log_start == log.log_start", "True", HERE),
-        lambda: lived(
-            50,
-            [
-                ("append", 40),
-                ("wait", 15),
-                ("append", 40),
-                ("restart", 0),
-                ("delete", 50),
-                ("wait", 11),
-                ("append", 40),
-                ("delete", 90),
-            ],
+        life(
+            ("append", 40),
+            ("wait", 15),
+            ("append", 40),
+            ("restart", 0),
+            ("delete", 50),
+            ("wait", 11),
+            ("append", 40),
+            ("delete", 90),
         ),
     ),
     (
