@@ -60,15 +60,20 @@ class Life:
         found["spec"]["dataPlane"] = {**in_sight(self.site.namespace), **named}
         return found
 
+    def status(self) -> Object:
+        """The WALCluster's; empty while it has none."""
+        found: Object = (self.kafka.wal.find() or {}).get("status", {})
+        return found
+
     def nodes(self) -> list[int]:
         """Their ids, as the status has them."""
-        return [node["id"] for node in self.kafka.wal.status()["managedKafka"]["nodes"]]
+        return [node["id"] for node in self.status().get("managedKafka", {}).get("nodes", ())]
 
     def wait_for(self, nodes: int) -> None:
         """Until there are so many, each Online, and all of them said to be in sync."""
 
         def is_so() -> bool:
-            conditions = {each["type"]: each for each in self.kafka.wal.status()["conditions"]}
+            conditions = {each["type"]: each for each in self.status().get("conditions", ())}
             healthy, in_sync = (conditions.get(kind, {}) for kind in ("KafkaNodesHealthy", "KafkaNodesInSync"))
             said = (healthy.get("reason"), in_sync.get("status"))
             return len(self.nodes()) == nodes and said == ("AllOnline", "True")
@@ -166,7 +171,7 @@ def one_dies_after_another(life: Life, restarts: Restarts, rows: AckedRows) -> N
             life.happened["rolls of datanodes"] += 1
             value = next(asked)
             restarts.ask(value)
-        moves = life.kafka.wal.status().get("reassignment") or {}
+        moves = life.status().get("reassignment") or {}
         if moves.get("stage") in {None, "Completed"}:
             life.happened["moves begun"] += 1
             life.declare(replicas=5 - life.replicas)
