@@ -47,6 +47,18 @@ app.kubernetes.io/managed-by: {{ .Release.Service }}
 {{- end }}
 {{- end }}
 
+{{- /* Ports of Kafka, as a JSON list: those of the values, and the one at which the operator asks a Kafka that it runs. */}}
+{{- define "seawall.kafkaPorts" -}}
+{{- $ports := list }}
+{{- range .Values.networkPolicy.kafkaPorts }}
+{{- $ports = append $ports (int .) }}
+{{- end }}
+{{- if .Values.managedKafka.enabled }}
+{{- $ports = append $ports 9091 }}
+{{- end }}
+{{- $ports | uniq | toJson }}
+{{- end }}
+
 {{- /* The namespaces to serve, as a JSON list; an empty list means all. */}}
 {{- define "seawall.namespaces" -}}
 {{- if .Values.scope.cluster }}

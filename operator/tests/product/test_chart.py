@@ -17,6 +17,7 @@ from seawall.adapters.http import MAX_BYTES
 from seawall.api.pages import PAGES_PORT
 from seawall.api.v1alpha1.hold import HoldState
 from seawall.api.v1alpha1.kinds import KINDS
+from seawall.api.v1alpha1.managed_kafka import INTERNAL_PORT
 from seawall.api.v1alpha1.purge import Stage
 from seawall.api.v1alpha1.rollout import RollStage
 from seawall.api.v1alpha1.spark_job import Outcome as Verdict
@@ -641,6 +642,18 @@ def test_the_network_policy_opens_dns_the_api_server_kafka_the_data_plane_and_me
     assert the(stores, "NetworkPolicy")["spec"]["egress"][-1] == {"ports": [{"port": 9000, "protocol": "TCP"}]}
 
 
+def test_the_network_policy_opens_the_port_at_which_the_operator_asks_a_kafka_that_it_runs(render: Render) -> None:
+    def opened(**values: Any) -> list[int]:
+        policy = the(render({"networkPolicy": {"enabled": True}, **values}), "NetworkPolicy")["spec"]
+        return [port["port"] for port in policy["egress"][2]["ports"]]
+
+    managed = {"managedKafka": {"enabled": True}}
+    assert opened() == [9092, 9093, 9094]
+    assert opened(**managed) == [9092, 9093, 9094, INTERNAL_PORT]
+    listed = {"networkPolicy": {"enabled": True, "kafkaPorts": [9092, INTERNAL_PORT]}}
+    assert opened(**managed, **listed) == [9092, INTERNAL_PORT], "once is enough"
+
+
 def test_several_replicas_survive_a_drain_and_spread_over_nodes(render: Render) -> None:
     objects = render({"replicas": 2})
     budget = the(objects, "PodDisruptionBudget")["spec"]
@@ -745,7 +758,7 @@ def test_alerts_select_states_and_outcomes_that_exist(render: Render) -> None:
         ({}, ("WALClusters in ops.", "read no Secret", "--set 'secrets.names={"), ("NetworkPolicy",)),
         (
             EVERYTHING,
-            ("in db-a, db-b.", "the Secrets kafka-ca, kafka-user and no others", "9092, 9093, 9094"),
+            ("in db-a, db-b.", "the Secrets kafka-ca, kafka-user and no others", "9092, 9093, 9094, 9091 only"),
             ("no Secret",),
         ),
         (
