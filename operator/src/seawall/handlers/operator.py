@@ -8,7 +8,7 @@ import secrets
 import signal
 import ssl
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Executor, ThreadPoolExecutor
 from importlib.metadata import version
 
 from aiohttp import web
@@ -166,9 +166,7 @@ class Operator:
         await asyncio.to_thread(self._watcher.stop)
         for task in tasks:
             task.cancel()
-        drained = self._loop.run_in_executor(None, self._queues.drain)
-        await asyncio.wait([drained], timeout=OPERATOR_DRAIN_SECONDS)
-        await self._loop.run_in_executor(self._elector, self._lease.release)
+        await hand_over(self._queues, self._elector, self._lease.release)
 
     async def _serve_pages(self) -> tuple[web.AppRunner, web.AppRunner]:
         """For people and Prometheus, by TLS; who it is, and what they may, is asked on each."""
@@ -218,6 +216,20 @@ class Operator:
             plural = self._absent.KIND.plural
             return f"not watching yet: is the CRD {plural}.{GROUP} installed, and may the operator list {plural}?"
         return None if self._watcher.ready.is_set() else "not watching yet"
+
+
+async def hand_over(queues: Queues, elector: Executor, release: Callable[[], None]) -> None:
+    """Waits for the running ticks, and only then gives the Lease back, by the thread that renews it.
+
+    While one still runs, nobody else is to act beside it: then the Lease ends by itself, some seconds later.
+    """
+    loop = asyncio.get_running_loop()
+    drained = loop.run_in_executor(None, queues.drain)
+    done, _ = await asyncio.wait([drained], timeout=OPERATOR_DRAIN_SECONDS)
+    if not done:
+        _log.warning("ticks still run after %s s: the Lease is left to end by itself", OPERATOR_DRAIN_SECONDS)
+        return
+    await loop.run_in_executor(elector, release)
 
 
 async def _serve(app: web.Application, port: int, tls: ssl.SSLContext | None = None) -> web.AppRunner:
