@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from seawall.domain.times import OPERATOR_STUCK_SECONDS
 from seawall_e2e.loopback.processes import platform_folder
 from tests.product.test_chart import EVERYTHING, Render, helm, render, the
 
@@ -62,7 +63,13 @@ DAY = 24 * 60
 STORIES: Mapping[str, Story] = {
     "SeawallNoLeader": Story({"seawall_leader": "0+0x9"}, {"seawall_leader": "1+0x9"}, 5, 1),
     "SeawallClocksDisagree": level("seawall_clocks_agree", "0", "1", 5, 1),
-    "SeawallReconcileStuck": age('seawall_reconcile_in_progress_start_time_seconds{kind="WALPurge"}', 8, 5),
+    "SeawallReconcileStuck": age('seawall_reconcile_in_progress_start_time_seconds{kind="WALPurge"}', 4, 2),
+    "SeawallOperatorRestarts": Story(
+        {"seawall_process_start_time_seconds": "0+0x9 600+0x9 1200+0x9 1800+0x9 2400+0x20"},
+        {"seawall_process_start_time_seconds": "0+0x9 600+0x9 1200+0x9 1800+0x30"},
+        42,
+        39,
+    ),
     "SeawallReconcileFailing": Story(
         {'seawall_reconcile_duration_seconds_count{outcome="error"}': "0+1x40"},
         {
@@ -183,7 +190,7 @@ BY_SCHEDULE = Story(
 """SeawallNotVerifiedLately of WALClusters with a schedule: late within the hour, and not late after two days."""
 STOPPED = level('seawall_subscription_state{state="Stopped"}', "1", "0", 6, 4)
 """SeawallSubscriptionStopped of one that is not Lost."""
-EVERYWHERE = {"seawall_leader", "seawall_clocks_agree"}
+EVERYWHERE = {"seawall_leader", "seawall_clocks_agree", "seawall_process_start_time_seconds"}
 """Of the operator's own namespace, and of no object."""
 
 
@@ -254,10 +261,17 @@ def test_a_subscription_that_stopped_is_told_as_one_that_is_lost(
     assert judge({**rule, "expr": rule["expr"].replace("Stopped|Lost", "Lost")}, STOPPED, tmp_path)
 
 
+def test_a_tick_that_hangs_is_told_well_before_the_kubelet_ends_all_ticks(rules: Mapping[str, dict[str, Any]]) -> None:
+    rule = rules["SeawallReconcileStuck"]
+    told_after = int(rule["expr"].rpartition("> ")[2]) + 60 * int(rule["for"].removesuffix("m"))
+    assert told_after + 60 <= OPERATOR_STUCK_SECONDS, "later, nobody hears of it: its series ends with the process"
+
+
 @pytest.mark.parametrize(
     ("alert", "change"),
     [
         ("SeawallBackupLate", ("> 3 *", "> 30 *")),
+        ("SeawallOperatorRestarts", ("[1h]", "[15m]")),
         ("SeawallHoldLost", ("> 0", ">= 0")),
         ("SeawallKafkaUnreachable", ("== 0", "== 2")),
         ("SeawallThrottleLeft", ("unless on (namespace, name)", "or")),

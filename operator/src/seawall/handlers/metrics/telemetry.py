@@ -72,6 +72,10 @@ class Telemetry:
         self.restarts = RestartTelemetry(self.registry)
         self.subscriptions = SubscriptionTelemetry(self.registry)
         self._leader = Gauge("seawall_leader", "1 while this process is the leader", registry=self.registry)
+        self._process_start = Gauge(
+            "seawall_process_start_time_seconds", "Unix time at which this process began", registry=self.registry
+        )
+        self._process_start.set_to_current_time()
         self._agree = Gauge(
             "seawall_clocks_agree",
             "1 while this process's clock agrees with the API server's; else no hold ends, and no declaration counts",
