@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import shlex
 import shutil
 import subprocess
 from collections.abc import Callable, Iterable
@@ -307,6 +308,22 @@ def test_an_image_can_be_named_by_tag_or_digest(render: Render) -> None:
     assert re.fullmatch(r"seawall:\d+\.\d+\.\d+", image())
     assert image(repository="example/seawall", tag="dev") == "example/seawall:dev"
     assert image(tag="dev", digest=digest) == f"seawall@{digest}"
+
+
+def test_an_upgrade_as_the_page_has_it_brings_the_new_image(helm: str, render: Render) -> None:
+    """It keeps what was set (--reset-then-reuse-values), so the installation must set nothing that names a version."""
+    page = (ROOT / "docs" / "install.md").read_text().replace("\\\n", " ")
+    (install,) = re.findall(r"^helm upgrade --install seawall charts/seawall (.+)$", page, re.MULTILINE)
+    arguments = [each for each in shlex.split(install) if each != "--create-namespace"]
+    result = run_helm(helm, "template", "seawall", str(CHART), "--kube-version", "1.34.4", *arguments)
+    assert result.returncode == 0, result.stderr
+    (container,) = pod_of(each for each in yaml.safe_load_all(result.stdout) if each)["containers"]
+    version = yaml.safe_load((CHART / "Chart.yaml").read_text())["appVersion"]
+    assert container["image"] == f"registry.example/seawall:{version}"
+    assert f"docker build -f operator/Dockerfile -t registry.example/seawall:{version} ." in page
+    assert not re.findall(r"--set\S* '?image\.(?:tag|digest)=\w", page)
+    emptied = pod_of(render({"image": {"tag": "", "digest": ""}}))["containers"][0]["image"]
+    assert emptied == f"seawall:{version}", "as the page tells whoever has set them"
 
 
 OBJECTS = {
