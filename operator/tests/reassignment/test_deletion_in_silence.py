@@ -5,6 +5,8 @@ from __future__ import annotations
 from datetime import timedelta
 
 from seawall.domain.kafka import NoKafka, Unreachable
+from tests.fakes.kafka_moves import advance
+from tests.reassignment.test_reassignment_min_isr import MIN_ISR
 from tests.reassignment.test_reassignment_run import raising
 from tests.worlds.reassignment_world import WAL, World
 
@@ -12,13 +14,23 @@ MINUTE = 30
 """Rounds of two seconds."""
 
 
-def deleted(*, paused: bool = False) -> World:
-    """Replicas are on their way, none arrives, and somebody deletes the WALCluster; a pause leaves all as it is."""
+def deleted() -> World:
+    """Replicas are on their way, none arrives, and somebody deletes the WALCluster."""
     world = raising(pace=0)
     world.rounds(5)
     assert len(world.kafka.moves.ongoing) == 2
-    if paused:
-        world.annotate(paused="true")
+    world.kube.remove(WAL)
+    return world
+
+
+def deleted_while_new_replicas_are_needed() -> World:
+    """The same, and nothing can be cancelled: somebody has raised min.insync.replicas, and nobody lowers it."""
+    world = raising(pace=0)
+    world.rounds(5)
+    assert advance(world.kafka) == 2
+    for found in world.kafka.moves.ongoing:
+        world.kafka.topics[found.topic].configs[MIN_ISR] = "2"
+    world.kafka.refuse = lambda _topic, key, _value: "no" if key == MIN_ISR else None
     world.kube.remove(WAL)
     return world
 
@@ -43,15 +55,16 @@ def is_kept(world: World) -> bool:
 def ends_well(world: World) -> bool:
     """Kafka answers, and nothing is in the way: no throttle and no move is left."""
     world.kafka.unreachable = None
-    world.annotate(paused=None)
+    world.kafka.refuse = lambda *_: None
+    world.pace = 2
     world.settle()
     return world.status() is None and world.is_unthrottled() and not world.kafka.moves.ongoing
 
 
 def test_one_failed_answer_after_a_long_wait_lets_nothing_go() -> None:
-    world = deleted(paused=True)
+    world = deleted_while_new_replicas_are_needed()
     world.rounds(12 * MINUTE)
-    assert world.run().message == "seawall.dev/paused is set"
+    assert "it waits: min.insync.replicas of wal_0 is 2" in world.run().message
     assert world.run().unanswered is None, "Kafka answers"
     hush(world)
     ask_once(world)
@@ -81,7 +94,7 @@ def test_ten_minutes_count_whatever_the_sentences_are() -> None:
 
 
 def test_an_answer_in_between_begins_them_anew() -> None:
-    world = deleted(paused=True)
+    world = deleted_while_new_replicas_are_needed()
     hush(world)
     world.rounds(9 * MINUTE)
     world.kafka.unreachable = None

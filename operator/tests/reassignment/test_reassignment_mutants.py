@@ -395,6 +395,18 @@ MUTANTS: tuple[Mutant, ...] = (
         arrived.test_a_pause_leaves_the_throttle_as_it_is,
     ),
     (
+        rewritten(stages, "_turn_back", " and not _is_deleted(case)", ""),
+        partial(stories.test_a_pause_keeps_no_walcluster_that_is_deleted_in_mid_run, aborted=False),
+    ),
+    (
+        rewritten(stages, "turn_back", "case.cluster.metadata.is_paused and _is_deleted(case)", "False"),
+        partial(stories.test_a_pause_keeps_no_walcluster_that_is_deleted_in_mid_run, aborted=True),
+    ),
+    (
+        rewritten(stages, "_turn_back", "case.cluster.metadata.is_paused and", "False and"),
+        stories.test_a_pause_stops_an_abort_while_nothing_is_deleted,
+    ),
+    (
         rewritten(decide, "_unavailable", "prolonged(status.unanswered, now, SILENCE_LONGEST_BREAK)", FROM_CHANGES),
         silence.test_one_failed_answer_after_a_long_wait_lets_nothing_go,
     ),

@@ -507,6 +507,34 @@ def test_a_walcluster_that_is_deleted_in_mid_run_leaves_no_throttle() -> None:
     assert world.is_unthrottled()
 
 
+@pytest.mark.parametrize("aborted", [False, True], ids=["on its way", "on its way back"])
+def test_a_pause_keeps_no_walcluster_that_is_deleted_in_mid_run(*, aborted: bool) -> None:
+    """Who removes everything has often paused it before."""
+    world = raising()
+    world.settle(until=lambda: world.stage() == "Ongoing" and world.factors() == {1, 3})
+    if aborted:
+        world.annotate(abort_reassignment="")
+        world.settle(until=lambda: world.stage() == "Aborting")
+    world.annotate(paused="true")
+    world.rounds(3)
+    assert not world.is_unthrottled(), "a pause leaves the throttle as it is"
+    world.kube.remove(WAL)
+    world.settle()
+    assert world.status() is None
+    assert world.kafka.moves.ongoing == {}
+    assert world.is_unthrottled()
+
+
+def test_a_pause_stops_an_abort_while_nothing_is_deleted() -> None:
+    world = raising(pace=0)
+    world.rounds(5)
+    world.annotate(paused="true", abort_reassignment="")
+    world.rounds(5)
+    assert (world.stage(), world.run().message) == ("Aborting", "seawall.dev/paused is set")
+    assert len(world.kafka.moves.ongoing) == 2
+    assert not world.is_unthrottled()
+
+
 def test_a_deletion_is_let_go_when_kafka_is_gone_for_ten_minutes() -> None:
     world = raising(pace=0)
     world.rounds(5)

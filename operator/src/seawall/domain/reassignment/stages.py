@@ -101,6 +101,8 @@ def turn_back(case: Case) -> Decision:
     cause = case.status.abort_cause
     if cause is AbortCause.BY_PERSON and not case.cluster.metadata.aborts_reassignment:
         return abort(case, AbortCause.SUPERSEDED)
+    if cause is AbortCause.BY_PERSON and case.cluster.metadata.is_paused and _is_deleted(case):
+        return abort(case, AbortCause.DELETED)  # a pause submits nothing, so nothing goes back
     tracker = case.tracker(Direction.BACK if cause is AbortCause.BY_PERSON else Direction.STAY)
     return case.with_numbers(_turn_back(case, tracker), tracker)
 
@@ -203,7 +205,8 @@ def _verify(case: Case, tracker: MoveTracker) -> Decision:
 
 
 def _turn_back(case: Case, tracker: MoveTracker) -> Decision:
-    if case.cluster.metadata.is_paused:
+    """A pause keeps no object that is deleted: its finalizer and its throttle would stay for ever."""
+    if case.cluster.metadata.is_paused and not _is_deleted(case):
         return case.stays(f"{PAUSED_ANNOTATION} is set")
     cancel, why = may_cancel(tracker)
     if cancel:
@@ -229,8 +232,12 @@ def _most_min_isr(case: Case) -> int | None:
     return most_min_isr(min(fewest)) if fewest else None
 
 
+def _is_deleted(case: Case) -> bool:
+    return case.cluster.metadata.deletion_timestamp is not None
+
+
 def _why_aborted(case: Case) -> AbortCause | None:
-    if case.cluster.metadata.deletion_timestamp is not None:
+    if _is_deleted(case):
         return AbortCause.DELETED
     if case.cluster.metadata.aborts_reassignment:
         return AbortCause.BY_PERSON
