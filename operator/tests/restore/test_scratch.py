@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from seawall.api.meta import SCRATCH_FINALIZER, Key, ObjectMeta
+from seawall.api.v1alpha1.cluster import WALCluster
 from seawall.api.v1alpha1.restore import WALRestore
 from seawall.api.v1alpha1.restore_status import RestoreStage
 from seawall.api.v1alpha1.spark_job import Outcome
@@ -220,6 +221,47 @@ def test_a_deletion_waits_for_no_walcluster_that_is_gone() -> None:
     world.kube.remove(WAL)
     world.kube.remove(BACK, WALRestore)
     assert world.settle_restore(ticks=50) is None
+
+
+@pytest.mark.parametrize("stage", MADE)
+def test_a_drill_whose_walcluster_is_gone_names_the_topics_that_it_leaves(stage: RestoreStage) -> None:
+    """Which Kafka they are in, nobody knows any more."""
+    world = backed_up()
+    world.drill_until(stage)
+    process = world.restorer()
+    while not world.scratch_topics():
+        world.settle_restore(process=process, ticks=1)
+    names = world.scratch_topics()
+    world.is_given_up = True
+    world.kube.remove(WAL)
+    found = world.settle_restore(process=process)
+    assert (found.status.stage, why(found)[0]) == (RestoreStage.FAILED, "ClusterMissing")
+    assert found.metadata.finalizers == ()
+    (event,) = [each for each in world.kube.events if each.reason in {"ScratchTopicsLeft", "FinalizerRemoved"}]
+    assert all(name in event.message for name in names), event.message
+    assert world.scratch_topics() == names
+
+
+@pytest.mark.parametrize("stage", MADE)
+def test_a_drill_whose_walcluster_is_being_deleted_leaves_nothing_behind(stage: RestoreStage) -> None:
+    world = backed_up(slow=3)
+    before = logs(world)
+    world.drill_until(stage)
+    process = world.restorer()
+    while not world.scratch_topics():
+        world.settle_restore(process=process, ticks=1)
+    cluster = world.kube.get(WALCluster, WAL)
+    assert cluster is not None
+    world.kube.set_finalizers(cluster, [*cluster.metadata.finalizers, "example.com/waits"])
+    world.kube.remove(WAL)
+    found = world.settle_restore(process=process)
+    assert found.status.is_over
+    assert (why(found)[0] == "ClusterMissing") is (stage is not RestoreStage.REMOVING), why(found)
+    left_nothing(world, before)
+    assert Key(NAMESPACE, "back-2") not in world.spark.applications or stage is not RestoreStage.WRITING
+    reasons = [each.reason for each in world.kube.events]
+    assert "FinalizerRemoved" in reasons
+    assert "ScratchTopicsLeft" not in reasons
 
 
 def test_a_topic_that_is_there_already_is_neither_written_to_nor_deleted() -> None:

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from seawall.api.v1alpha1.backup_template import BackupLevel
+from seawall.api.v1alpha1.restore_status import RestoreStage
 from seawall.controllers.restore import WALRestoreController
 from seawall.domain import clocks
 from seawall.domain.restore import decide, inspecting, scratch, scratch_removal
@@ -171,6 +172,20 @@ MUTANTS: tuple[Mutant, ...] = (
     (
         rewritten(clocks, "prolonged", " <= longest_break:", ":", scratch_removal),
         stories.test_a_time_in_which_nobody_asked_kafka_leaves_no_scratch_topic,
+    ),
+    (
+        rewritten(scratch_removal, "release", " if may_be_left(status) else ()", " if False else ()", decide),
+        partial(stories.test_a_drill_whose_walcluster_is_gone_names_the_topics_that_it_leaves, RestoreStage.WRITING),
+    ),
+    (
+        rewritten(WALRestoreController, "_cluster", "not may_be_left(obj.status)", "True"),
+        partial(stories.test_a_drill_whose_walcluster_is_being_deleted_leaves_nothing_behind, RestoreStage.WRITING),
+    ),
+    (
+        rewritten(
+            scratch_removal, "end_with_cluster", "case.cluster.metadata.deletion_timestamp is None", "True", decide
+        ),
+        partial(stories.test_a_drill_whose_walcluster_is_being_deleted_leaves_nothing_behind, RestoreStage.WRITING),
     ),
     (never_given_up, stories.test_a_deletion_gives_up_on_a_kafka_that_does_not_answer_and_names_what_is_left),
     (waits_for_ever, stories.test_a_drill_that_cannot_begin_ends_and_says_what_it_waited_for),

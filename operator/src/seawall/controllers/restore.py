@@ -44,6 +44,7 @@ from seawall.domain.restore.database import (
 )
 from seawall.domain.restore.decide import decide
 from seawall.domain.restore.others import find_other
+from seawall.domain.restore.scratch_removal import may_be_left
 from seawall.domain.spark_job.actions import FreezeRequest, RemoveApplication, RemoveItself, Submit, attempt_key
 from seawall.domain.step import Event
 from seawall.observe.connections import kafka_of, required_kafka
@@ -104,7 +105,7 @@ class WALRestoreController(Controller[WALRestore, Observed, WALRestoreStatus, Re
     def _read_parts(self, obj: WALRestore) -> Observed:
         stage, key = obj.status.stage, attempt_key(obj.metadata.key, obj.status.attempt)
         application = self.applications.get(key) if stage in RUNS else None
-        cluster = named_cluster(self.kube, obj)
+        cluster = self._cluster(obj)
         if cluster is None or isinstance(cluster.spec, InvalidSpec) or isinstance(obj.spec, InvalidSpec):
             return Observed(self.clock.now(), cluster, application=application)
         is_drill = obj.spec.scratch is not None
@@ -129,6 +130,13 @@ class WALRestoreController(Controller[WALRestore, Observed, WALRestoreStatus, Re
             if stage is RestoreStage.INSPECTING and application is None
             else None,
         )
+
+    def _cluster(self, obj: WALRestore) -> WALCluster | None:
+        """The WALCluster; also one that is being deleted, while its Kafka may have scratch topics of this restore."""
+        spec = obj.spec
+        if isinstance(spec, InvalidSpec) or spec.scratch is None or not may_be_left(obj.status):
+            return named_cluster(self.kube, obj)
+        return self.kube.get(WALCluster, _cluster_key(obj, spec))
 
     def _read_left(self, obj: WALRestore) -> Observed:
         """What a deletion has to remove; the WALCluster may be going, too."""

@@ -48,7 +48,7 @@ from seawall.domain.restore.removal import remove
 from seawall.domain.restore.scratch import prepare as prepare_scratch
 from seawall.domain.restore.scratch import why_late
 from seawall.domain.restore.scratch import write as write_scratch
-from seawall.domain.restore.scratch_removal import let_go, release
+from seawall.domain.restore.scratch_removal import end_with_cluster, let_go, release
 from seawall.domain.restore.scratch_removal import remove as remove_scratch
 from seawall.domain.restore.topics import prepare, wait_for_stop, was_started
 from seawall.domain.spark_job.actions import why_unusable
@@ -134,6 +134,8 @@ def _of_cluster(
     if refusal is not None and begins and obj.status.stage in _MAKES_NOTHING:
         return ended(obj.status, observed.now, JobReason.SPARK_NOT_ALLOWED, refusal)
     case = Case(obj, spec, cluster, kafka, kafka.backup, observed)
+    if spec.scratch is not None and (ends := end_with_cluster(case)) is not None:
+        return ends
     if refusal is not None and begins and spec.scratch is not None:
         return case.attempt_is_over(Outcome.FAILED, refusal, JobReason.SPARK_NOT_ALLOWED)
     if refusal is not None and begins:

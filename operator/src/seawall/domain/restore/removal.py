@@ -63,10 +63,10 @@ def go_on(case: Case) -> RestoreDecision:
     status, message = case.status, case.status.message or ""
     rows, interruptions = tuple(map(without_topic, status.topics)), status.interruptions + 1
     if status.fails_as is not None:
-        return case.ends(status.fails_as, message, topics=rows)
+        return case.ends(status.fails_as, message, topics=rows, none_existed=False)
     if interruptions >= MAX_ATTEMPTS:
         message = f"attempt {status.attempt} did not end well either: {message}"
-        return case.ends(JobReason.INTERRUPTED, message, topics=rows)
+        return case.ends(JobReason.INTERRUPTED, message, topics=rows, none_existed=False)
     next_at = (status.attempt_time or case.now) + JOB_BACKOFF * 4**status.interruptions
     if case.now < next_at:
         after = (next_at - case.now).total_seconds()

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 
 from seawall.api.v1alpha1.restore import WALRestore
-from seawall.api.v1alpha1.restore_status import RestoredTopic, WALRestoreStatus
+from seawall.api.v1alpha1.restore_status import RestoredTopic, RestoreStage, WALRestoreStatus
 from seawall.api.v1alpha1.spark_job import Outcome
 from seawall.domain.clocks import prolonged
 from seawall.domain.conditions import Outlook, Verdict
@@ -22,6 +22,7 @@ from seawall.domain.restore.kafka_now import is_shown, still_there, why_silent
 from seawall.domain.restore.reasons import Reason
 from seawall.domain.restore.removal import go_on
 from seawall.domain.spark_job.actions import RemoveApplication
+from seawall.domain.spark_job.reasons import JobReason
 from seawall.domain.text import listed
 from seawall.domain.times import JOB_POLL_SECONDS, SCRATCH_GIVE_UP_AFTER, SCRATCH_LINGER, SILENCE_LONGEST_BREAK
 
@@ -41,7 +42,7 @@ def remove(case: Case) -> RestoreDecision:
     rows, plan = tuple(map(without_topic, status.topics)), status.plan
     what = "" if plan is None else f": {plan.records} records of {plan.topics} topics"
     message = f"{status.message}{what}; the scratch topics are deleted"
-    return case.ends(Reason.DRILLED, message, complete=True, topics=rows)
+    return case.ends(Reason.DRILLED, message, complete=True, topics=rows, none_existed=False)
 
 
 def may_be_left(status: WALRestoreStatus) -> bool:
@@ -75,7 +76,7 @@ def _removing(message: str, reason: Reason = Reason.REMOVING_TOPICS, after: floa
 def let_go(obj: WALRestore, observed: Observed) -> RestoreDecision:
     """The deletion of a restore whose finalizer stands: its topics go first, if anybody can be asked for them."""
     status, deleted = obj.status, obj.metadata.deletion_timestamp or observed.now
-    if status.is_over or not may_be_left(status):
+    if not may_be_left(status):
         return _release(status, ())
     left, application = tuple(into(row) for row in status.planned), observed.application
     is_silent = not isinstance(observed.scratch, ScratchNow)
@@ -90,8 +91,19 @@ def let_go(obj: WALRestore, observed: Observed) -> RestoreDecision:
 
 
 def release(status: WALRestoreStatus) -> RestoreDecision:
-    """The finalizer of a restore that is over: nothing waits for it any more."""
-    return _release(status, ())
+    """The finalizer of a restore that is over: nothing waits for it any more.
+
+    One whose WALCluster went has left its topics: of which Kafka they are, nobody knows any more.
+    """
+    return _release(status, tuple(map(into, status.planned)) if may_be_left(status) else ())
+
+
+def end_with_cluster(case: Case) -> RestoreDecision | None:
+    """What ends a drill whose WALCluster is being deleted; None: it is not, or that is what it does already."""
+    if case.cluster.metadata.deletion_timestamp is None or case.status.stage is RestoreStage.REMOVING:
+        return None
+    message = f"WALCluster {case.cluster.metadata.name} is being deleted"
+    return case.attempt_is_over(Outcome.INTERRUPTED, message, JobReason.CLUSTER_MISSING)
 
 
 def _release(status: WALRestoreStatus, left: Sequence[str]) -> RestoreDecision:
