@@ -564,7 +564,10 @@ def test_rights_that_outlive_a_namespaces_roles_are_small(render: Render) -> Non
     """A namespace that is deleted loses its Roles before its WALClusters lose their finalizers."""
     objects = render({"scope": {"releaseFinalizers": True}})
     assert rights(the(objects, "ClusterRole")) == {
-        "walclusters.seawall.dev": (["get", "list", "update", "patch"], None),
+        "walclusters.seawall.dev": (["get", "list", "patch"], None),
+        "walrestores.seawall.dev": (["get", "list", "patch"], None),
+        "walclusters/status.seawall.dev": (["get", "update"], None),
+        "walrestores/status.seawall.dev": (["get", "update"], None),
         "namespaces": (["get"], None),
     }
     assert where(the(objects, "ClusterRoleBinding")) == (None, "seawall-ops-finalizers")

@@ -1,9 +1,16 @@
-"""A WALCluster is deleted in mid-run: only a Kafka that is silent for ten minutes lets it go with its throttle."""
+"""A WALCluster is deleted in mid-run: only a Kafka that is silent for ten minutes lets it go with its throttle.
+
+Or a namespace that is being deleted, once the rights in it are gone: then nobody can ever look any more.
+"""
 
 from __future__ import annotations
 
 from datetime import timedelta
+from typing import Any
 
+import pytest
+
+from seawall.domain.errors import Forbidden
 from seawall.domain.kafka import NoKafka, Unreachable
 from tests.fakes.kafka_moves import advance
 from tests.reassignment.test_reassignment_min_isr import MIN_ISR
@@ -126,3 +133,39 @@ def test_another_operator_whose_clock_is_ahead_lets_nothing_go_early() -> None:
     assert is_kept(world)
     world.rounds(2 * MINUTE)
     assert world.status() is None
+
+
+def take_rights(patch: pytest.MonkeyPatch, world: World) -> None:
+    """Its Role is gone: what is left are the rights that outlive it (scope.releaseFinalizers)."""
+
+    def forbidden(*_: Any) -> None:
+        raise Forbidden('configmaps "wal-reassignment" is forbidden')
+
+    patch.setattr(world.kube, "get_config_map", forbidden)
+
+
+def test_a_namespace_whose_roles_went_first_does_not_keep_it() -> None:
+    world = deleted()
+    world.kube.terminating.add(WAL.namespace)
+    with pytest.MonkeyPatch.context() as patch:
+        take_rights(patch, world)
+        ask_once(world)
+    assert world.status() is None
+    assert any("its namespace is being deleted, a throttle may be left: configmaps" in line for line in world.lines)
+
+
+def test_rights_that_are_taken_from_somebody_who_stays_let_nothing_go() -> None:
+    world = deleted()
+    with pytest.MonkeyPatch.context() as patch:
+        take_rights(patch, world)
+        ask_once(world)
+        assert is_kept(world)
+    assert ends_well(world)
+
+
+def test_while_there_are_rights_a_namespace_that_is_deleted_waits_until_no_throttle_is_left() -> None:
+    world = deleted()
+    world.kube.terminating.add(WAL.namespace)
+    ask_once(world)
+    assert is_kept(world)
+    assert ends_well(world)

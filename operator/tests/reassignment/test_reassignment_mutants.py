@@ -395,6 +395,19 @@ MUTANTS: tuple[Mutant, ...] = (
         arrived.test_a_pause_leaves_the_throttle_as_it_is,
     ),
     (
+        rewritten(
+            replication.ReplicationController,
+            "_observe_while_allowed",
+            " or not self.kube.is_terminating(obj.metadata.namespace)",
+            "",
+        ),
+        silence.test_rights_that_are_taken_from_somebody_who_stays_let_nothing_go,
+    ),
+    (
+        rewritten(decide, "_unavailable", "if observed.rights_are_gone", "if False"),
+        silence.test_a_namespace_whose_roles_went_first_does_not_keep_it,
+    ),
+    (
         rewritten(stages, "_turn_back", " and not _is_deleted(case)", ""),
         partial(stories.test_a_pause_keeps_no_walcluster_that_is_deleted_in_mid_run, aborted=False),
     ),

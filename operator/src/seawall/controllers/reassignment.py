@@ -11,7 +11,7 @@ from seawall.api.v1alpha1.cluster import WALCluster, WALClusterSpec, WALClusterS
 from seawall.controllers.controller import Controller
 from seawall.controllers.permission import require_cancel, require_replicas
 from seawall.domain.clocks import TrustedTime
-from seawall.domain.errors import Conflict, OutsideUnavailable, SeawallError
+from seawall.domain.errors import Conflict, OutsideUnavailable, Refused, SeawallError
 from seawall.domain.kafka_log import TopicFailure, TopicTrouble
 from seawall.domain.kubernetes import ConfigMap
 from seawall.domain.leaving_broker import without_leaving
@@ -80,11 +80,22 @@ class ReplicationController(Controller[WALCluster, Observed, WALClusterStatus, R
         time, run = self.clock.trusted(), obj.status.reassignment
         is_active = run is not None and run.is_active
         asks_throttled = is_active or time.now.minute % REASSIGNMENT_IDLE_THROTTLE_MINUTES == 0
-        observed, throttled = self._observe(obj, time, asks_throttled=asks_throttled), None
+        observed, throttled = self._observe_while_allowed(obj, time, asks_throttled=asks_throttled), None
         if asks_throttled and not isinstance(observed.kafka, str):
             throttled = sum(found != ThrottledReplicas() for found in observed.kafka.throttles.topics.values())
         self.meter.measure_reassignment(obj.metadata.key, obj.status.reassignment, throttled)
         return observed
+
+    def _observe_while_allowed(self, obj: WALCluster, time: TrustedTime, *, asks_throttled: bool) -> Observed:
+        """Of a WALCluster that goes with its namespace also that the rights to read the rest went before it."""
+        is_deleted = obj.metadata.deletion_timestamp is not None
+        is_kept = is_deleted and REASSIGNMENT_FINALIZER in obj.metadata.finalizers
+        try:
+            return self._observe(obj, time, asks_throttled=asks_throttled)
+        except Refused as error:
+            if not is_kept or not self.kube.is_terminating(obj.metadata.namespace):
+                raise
+            return Observed(time, str(error), rights_are_gone=True)
 
     def _observe(self, obj: WALCluster, time: TrustedTime, *, asks_throttled: bool) -> Observed:
         """Reads the journal, Kafka, and other WALClusters; without a run under way it plans one."""

@@ -151,6 +151,7 @@ class Observed:
         is_still_wanted: whether what is declared now is what the journal's plan was made for.
         line: the other WALClusters whose runs on the same Kafka are not over, read before the look.
         refused: what Kafka refused to move in this tick, by partition, in its words.
+        rights_are_gone: the WALCluster goes with its namespace, whose Roles went first: nothing can be read any more.
     """
 
     time: TrustedTime
@@ -160,6 +161,7 @@ class Observed:
     is_still_wanted: bool = True
     line: Line = field(default_factory=Line)
     refused: Mapping[PartitionId, str] = field(default_factory=dict)
+    rights_are_gone: bool = False
 
     @property
     def now(self) -> datetime:

@@ -195,6 +195,9 @@ def _unavailable(cluster: WALCluster, observed: Observed, status: ReassignmentSt
     update: dict[str, object] = {"message": message[:MAX_MESSAGE]}
     is_deleted = cluster.metadata.deletion_timestamp is not None
     if is_deleted and REASSIGNMENT_FINALIZER in cluster.metadata.finalizers:
+        if observed.rights_are_gone:
+            why = f"its namespace is being deleted, a throttle may be left: {message}"
+            return Decision(status, (RemoveFinalizer(why, EventType.WARNING),))
         now = observed.time.shared
         found = prolonged(status.unanswered, now, SILENCE_LONGEST_BREAK)
         if now - found.from_time >= REASSIGNMENT_GIVE_UP_AFTER:
