@@ -20,12 +20,15 @@ from seawall.domain.ledger.fence import Readoption
 from seawall.domain.ledger.observation import ReadShards
 from seawall.domain.partitions import BrokerState
 from seawall.domain.topics import placing
+from seawall.observe import opened_cluster
 from tests.cluster import test_lost_topics as lost
 from tests.cluster import test_made_topics as made_topics
 from tests.cluster import test_restored_deletion as restored
 from tests.fakes.kafka import FakeKafka
 from tests.kernel import test_crash_at_every_call as crashes
+from tests.ledger import test_ledger_watch as unreadable
 from tests.support.mutants import Mutant, find_survivors
+from tests.support.source_mutants import rewritten
 
 Patch = pytest.MonkeyPatch
 
@@ -209,6 +212,10 @@ def _backup_from_the_middle() -> None:
 
 
 MUTANTS: tuple[Mutant, ...] = (
+    (
+        rewritten(opened_cluster, "own_pool", "unknown is not None", "False"),
+        unreadable.test_a_served_namespace_that_cannot_be_read_is_named_and_nobody_is_told_to_delete_a_walcluster,
+    ),
     (records_not_read, lost.test_a_lost_topic_with_a_record_is_not_made_again),
     (records_not_read, lost.test_a_pool_that_names_no_database_any_more_loses_topics_all_the_same),
     (record_that_is_gone_was_none, lost.test_a_record_that_is_gone_counts_as_one_until_a_person_begins_anew),

@@ -34,8 +34,8 @@ def test_what_is_not_there_is_none(bed: Bed) -> None:
     assert bed.kube.get(WALCluster, key) is None
     assert bed.kube.get_config_map(key) is None
     assert bed.kube.get_secret(key) is None
-    assert bed.kube.list(WALCluster) == Listing([], complete=True)
-    assert bed.kube.list_claims("wal") == Listing([], complete=True)
+    assert bed.kube.list(WALCluster) == Listing([])
+    assert bed.kube.list_claims("wal") == Listing([])
 
 
 def test_an_object_is_read_with_its_defaults(bed: Bed) -> None:

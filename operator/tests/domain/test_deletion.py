@@ -117,11 +117,11 @@ def test_a_reachable_kafka_is_not_given_up_on() -> None:
 
 
 def test_nothing_is_deleted_while_a_rival_cannot_be_ruled_out() -> None:
-    cluster, step = settle(deleted(), observe(DELETE, HELD, claims_known=False))
+    cluster, step = settle(deleted(), observe(DELETE, HELD, unreadable=("gone",)))
     assert isinstance(step, Wait)
     ready = find_condition(cluster.status.conditions, ConditionType.READY)
     assert ready is not None
-    assert "may own" in ready.message
+    assert ready.message == "the WALClusters of namespace gone cannot be read, and one of them may own these topics"
 
 
 @pytest.mark.parametrize(("final", "reason"), [(True, "ChangeRefused"), (False, "ChangeUnanswered")])

@@ -250,7 +250,7 @@ def test_a_claim_that_was_seen_stands_while_not_all_claims_can_be_read() -> None
     claimed, _ = settle(
         make_cluster(status=PINNED), observe(make_spec(), make_kafka(), conflicting_owner=Key("default", "older"))
     )
-    unaware, step = settle(claimed, observe(make_spec(), make_kafka(), claims_known=False))
+    unaware, step = settle(claimed, observe(make_spec(), make_kafka(), unreadable=("gone",)))
     assert ready_reason(unaware.status) == "PrefixClaimed"
     assert isinstance(step, Wait)
     free, step = settle(claimed, observe(make_spec(), make_kafka()))

@@ -31,7 +31,7 @@ class FakeKube:
 
     Attributes:
         secrets: data of the Secrets; tests put them here.
-        may_list_all: whether all namespaces may be read.
+        unreadable: served namespaces that may not be read.
         terminating: namespaces that are being deleted.
         events: what was posted.
         status_writes: how many status writes changed something.
@@ -48,7 +48,7 @@ class FakeKube:
         self._versions = itertools.count(1)
         self._created = itertools.count()
         self._now = now or self._one_second_later
-        self.may_list_all = True
+        self.unreadable: tuple[str, ...] = ()
         self.secrets: dict[Key, dict[str, bytes]] = {}
         self.terminating: set[str] = set()
         self.events: list[Event] = []
@@ -102,12 +102,12 @@ class FakeKube:
             for kind, key in self._objects
             if kind == resource.KIND.kind and namespace in {None, key.namespace}
         ]
-        return Listing(found, complete=self.may_list_all or namespace is not None)
+        return Listing(found, self.unreadable if namespace is None else ())
 
     def list_claims(self, prefix: str) -> Listing[WALCluster]:
         """The WALClusters with this topic prefix."""
         found = self.list(WALCluster)
-        return Listing([each for each in found.items if each.prefix == prefix], found.complete)
+        return Listing([each for each in found.items if each.prefix == prefix], found.unreadable)
 
     def create(
         self, resource: type[Resource[SpecT, Any]], key: Key, spec: SpecT, owner: AnyResource | None = None

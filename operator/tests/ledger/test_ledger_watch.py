@@ -17,7 +17,7 @@ from seawall.domain.cluster.observed import Observed
 from seawall.domain.cluster.status import wal_conditions, wal_event, wal_status
 from seawall.domain.conditions import ConditionBuilder, find_condition
 from seawall.domain.errors import OutsideUnavailable, Refused
-from seawall.domain.ledger.observation import Unavailable
+from seawall.domain.ledger.observation import Unavailable, UnavailableReason
 from seawall.domain.ledger.page import LedgerPage
 from seawall.reconciler import Outcome, Reconciler
 from tests.fakes.meters import FakeMeters
@@ -93,6 +93,22 @@ def test_a_topic_that_a_hold_or_a_margin_keeps_says_so() -> None:
     assert held.message == "Nothing lies below what is kept. WALHold spark keeps everything from 0 on."
     assert kept.message == f"Nothing lies below what is kept. KeepEntries 1000 are kept below the floor, {kept.floor}."
     assert free.reason is None
+
+
+def test_a_served_namespace_that_cannot_be_read_is_named_and_nobody_is_told_to_delete_a_walcluster() -> None:
+    """It was deleted, and its Role with it; a WALCluster there might have owned the same topics."""
+    world = World()
+    watching = watch(world)
+    look(world, watching)
+    world.kube.unreadable = ("gone",)
+    process: Reconciler[Any, Any, Any, Any] = Reconciler(watching, may_write=lambda: True)
+    process.tick(WAL)
+    found = watching.latest(WAL)
+    assert isinstance(found, Unavailable)
+    assert found.why is UnavailableReason.NAMESPACE_UNREADABLE
+    assert found.message == "the WALClusters of namespace gone cannot be read, and one of them may own these topics"
+    world.kube.unreadable = ()
+    look(world, watching)
 
 
 def test_a_hold_that_cannot_be_read_is_named() -> None:

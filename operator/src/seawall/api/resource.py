@@ -89,7 +89,12 @@ AnyResource = Resource[Any, Any]
 
 @dataclass(frozen=True, slots=True)
 class Listing(Generic[ResourceT]):
-    """Objects of one kind; `complete` is False when a namespace could not be read."""
+    """Objects of one kind, but for those in `unreadable` namespaces."""
 
     items: Sequence[ResourceT]
-    complete: bool = True
+    unreadable: tuple[str, ...] = ()
+
+    @property
+    def complete(self) -> bool:
+        """Whether these are all that there are."""
+        return not self.unreadable

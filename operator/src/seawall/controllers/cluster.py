@@ -162,7 +162,7 @@ class WALClusterController(Controller[WALCluster, Observed, WALClusterStatus, Cl
         )
         config_map = self._observe_config_map(key, spec)
         found = Observed(
-            now, kafka, pool, conflicting_owner, claims.complete, config_map=config_map, contender=contender
+            now, kafka, pool, conflicting_owner, claims.unreadable, config_map=config_map, contender=contender
         )
         if pool is not None and pool.in_state(TopicState.MISSING):
             found = replace(found, forming=why_forming(self.kube, obj))

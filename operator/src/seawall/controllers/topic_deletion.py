@@ -16,7 +16,7 @@ from seawall.domain.cluster.going import PoolNow, ids_to_delete, make_pool_now, 
 from seawall.domain.cluster.identity import pool_of, why_wrong
 from seawall.domain.cluster.needed import why_needed
 from seawall.domain.cluster.observed import Needs
-from seawall.domain.cluster.ownership import find_contender
+from seawall.domain.cluster.ownership import find_contender, why_owner_unknown
 from seawall.domain.errors import Conflict, OutsideUnavailable
 from seawall.domain.kafka import KafkaView
 from seawall.domain.kafka_log import DescribedTopic, TopicFailure, TopicTrouble
@@ -48,8 +48,7 @@ class TopicDeletion:
             return None
         observation = self.observer.observe(cluster) if spec.database is not None else None
         claims = self.kube.list_claims(spec.topics.prefix)
-        incomplete = None if claims.complete else "not all WALClusters can be read: one of them may claim the topics"
-        contender = incomplete or find_contender(cluster, kafka, claims.items)
+        contender = why_owner_unknown(claims.unreadable) or find_contender(cluster, kafka, claims.items)
         holds = read_holds(self.kube, cluster)
         sharing = observe_sharing(self.strimzi, kafka.cluster_id)
         pool, _ = self._pool_now(cluster, spec.topics.topic_names(), logs)

@@ -7,9 +7,10 @@ and no finalizer on our objects (its timers and daemons would).
 from __future__ import annotations
 
 import asyncio
+import itertools
 import os
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import kopf
@@ -86,9 +87,19 @@ def _settings() -> kopf.OperatorSettings:
     settings.watching.inactivity_timeout = WATCH_INACTIVITY_SECONDS
     settings.watching.server_timeout = 300
     settings.networking.connect_timeout = 5
-    # A list, no iterator: kopf takes from the start again for each request.
-    settings.networking.error_backoffs = [0.5, 1, 2] + [3] * 1000
+    settings.networking.error_backoffs = _Backoffs()
     return settings
+
+
+class _Backoffs:
+    """Pauses before a request is tried again, without an end.
+
+    After the last one kopf would end the watch, and so the process, with one namespace that is gone or an API server
+    that is away for long. kopf takes from the start again for each request.
+    """
+
+    def __iter__(self) -> Iterator[float]:
+        return itertools.chain((0.5, 1, 2), itertools.repeat(3))
 
 
 async def _login(**kwargs: Any) -> kopf.ConnectionInfo | None:

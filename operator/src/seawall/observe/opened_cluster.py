@@ -12,7 +12,7 @@ from seawall.api.v1alpha1.cluster import WALCluster
 from seawall.api.v1alpha1.http_database import HTTPDatabase
 from seawall.api.v1alpha1.topic_pool import TopicsSpec
 from seawall.domain.cluster.identity import pinned_id, why_other_database, why_wrong
-from seawall.domain.cluster.ownership import find_contender, why_not_ours
+from seawall.domain.cluster.ownership import find_contender, why_not_ours, why_owner_unknown
 from seawall.domain.dataplane.connection import NoDataPlane
 from seawall.domain.dataplane.declared import Database
 from seawall.domain.kafka import KafkaConnection, KafkaView, NoKafka
@@ -173,7 +173,10 @@ def own_pool(kube: Kube, cluster: WALCluster, admin: KafkaAdmin, prefix: str) ->
     """
     view = pinned_view(cluster, admin)
     claims = kube.list_claims(prefix)
-    why_not = why_not_ours(cluster, view, claims.items, complete=claims.complete)
+    unknown = why_owner_unknown(claims.unreadable)
+    if unknown is not None:
+        raise Blocked(UnavailableReason.NAMESPACE_UNREADABLE, unknown)
+    why_not = why_not_ours(cluster, view, claims.items)
     if why_not is not None:
         raise Blocked(UnavailableReason.POOL_OWNED, why_not)
     return OwnedPool(view, find_contender(cluster, view, claims.items))

@@ -68,7 +68,7 @@ class KubeAdapter:
     def __init__(self, api: KubeApi, namespaces: Sequence[str]) -> None:
         self._api = api
         self._repeats = Repeats(EVENT_REPEAT_SECONDS)
-        self._scopes = [f"/namespaces/{namespace}" for namespace in namespaces] or [""]
+        self._scopes: Sequence[str | None] = [*namespaces] or [None]
 
     def get(self, resource: type[ResourceT], key: Key) -> ResourceT | None:
         """Reads an object."""
@@ -77,10 +77,9 @@ class KubeAdapter:
 
     def list(self, resource: type[ResourceT], namespace: str | None = None) -> Listing[ResourceT]:
         """All objects of a kind in a namespace, or in scope."""
-        scopes = self._scopes if namespace is None else [f"/namespaces/{namespace}"]
-        found = [self._list(resource.KIND, scope, is_one_of_many=len(scopes) > 1) for scope in scopes]
-        items = [resource.parse(raw) for objects in found if objects is not None for raw in objects]
-        return Listing(items, complete=None not in found)
+        found = self._list_all(resource.KIND, self._scopes if namespace is None else [namespace])
+        items = [resource.parse(raw) for objects in found.values() if objects is not None for raw in objects]
+        return Listing(items, _unreadable(found))
 
     def require_served(self, resource: type[AnyResource]) -> None:
         """Raises what hinders to list objects of a kind; without the CRD that is Refused."""
@@ -89,20 +88,27 @@ class KubeAdapter:
 
     def list_claims(self, prefix: str) -> Listing[WALCluster]:
         """The WALClusters with this topic prefix; the API server picks them, unless it or the CRD is too old."""
-        query, many = urlencode({"fieldSelector": f"{_PREFIX_FIELD}={prefix}"}), len(self._scopes) > 1
         try:
-            found = [self._list(WALCluster.KIND, scope, query=query, is_one_of_many=many) for scope in self._scopes]
+            query = urlencode({"fieldSelector": f"{_PREFIX_FIELD}={prefix}"})
+            found = self._list_all(WALCluster.KIND, self._scopes, query)
         except Forbidden:
             raise
         except Refused:  # it does not know the field
-            found = [self._list(WALCluster.KIND, scope, is_one_of_many=many) for scope in self._scopes]
-        clusters = [WALCluster.parse(raw) for objects in found if objects is not None for raw in objects]
-        return Listing([each for each in clusters if each.prefix == prefix], complete=None not in found)
+            found = self._list_all(WALCluster.KIND, self._scopes)
+        clusters = [WALCluster.parse(raw) for objects in found.values() if objects is not None for raw in objects]
+        return Listing([each for each in clusters if each.prefix == prefix], _unreadable(found))
+
+    def _list_all(
+        self, kind: Kind, scopes: Sequence[str | None], query: str = ""
+    ) -> dict[str | None, builtins.list[dict[str, Any]] | None]:
+        many = len(scopes) > 1
+        return {scope: self._list(kind, scope, query=query, is_one_of_many=many) for scope in scopes}
 
     def _list(
-        self, kind: Kind, scope: str, *, query: str = "", is_one_of_many: bool
+        self, kind: Kind, namespace: str | None, *, query: str = "", is_one_of_many: bool
     ) -> builtins.list[dict[str, Any]] | None:
         """One namespace whose Role is gone, as it is while the namespace is being deleted, must not hide the others."""
+        scope = "" if namespace is None else f"/namespaces/{namespace}"
         try:
             return self._api.list(f"/apis/{_API_VERSION}{scope}/{kind.plural}?{query}".rstrip("?"))
         except Forbidden as error:
@@ -232,6 +238,10 @@ class KubeAdapter:
             self._api.create(f"/api/v1/namespaces/{metadata.namespace}/events", body)
         except SeawallError as error:
             _log.warning("%s", error)
+
+
+def _unreadable(found: Mapping[str | None, object]) -> tuple[str, ...]:
+    return tuple(namespace for namespace, objects in found.items() if objects is None and namespace is not None)
 
 
 def _dumped(spec: APIModel) -> dict[str, Any]:

@@ -133,7 +133,7 @@ def _claim_gate(cluster: WALCluster, spec: WALClusterSpec, observed: Observed) -
         )
         return Verdict(Outlook.STALLED, Reason.PREFIX_CLAIMED, message)
     before = find_condition(cluster.status.conditions, ConditionType.READY)
-    if not observed.claims_known and before is not None and before.reason == Reason.PREFIX_CLAIMED:
+    if observed.unreadable and before is not None and before.reason == Reason.PREFIX_CLAIMED:
         return Verdict(Outlook.STALLED, Reason.PREFIX_CLAIMED, before.message)
     return None
 

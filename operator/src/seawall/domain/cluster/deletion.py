@@ -36,6 +36,7 @@ from seawall.domain.cluster.identity import pinned_id, why_wrong
 from seawall.domain.cluster.needed import WAY_OUT as RETAIN
 from seawall.domain.cluster.needed import why_needed
 from seawall.domain.cluster.observed import Observed
+from seawall.domain.cluster.ownership import why_owner_unknown
 from seawall.domain.cluster.reasons import Reason
 from seawall.domain.cluster.status import ClusterDecision, without_pool
 from seawall.domain.cluster.verdict import judge_unreachable
@@ -164,9 +165,8 @@ def _blocker(cluster: WALCluster, observed: Observed) -> Verdict | None:
         raise TypeError("a valid spec was observed only in part")
     if (wrong := why_wrong(cluster, kafka)) is not None:
         return Verdict(Outlook.STALLED, Reason.WRONG_CLUSTER, wrong)
-    if not observed.claims_known:
-        message = "not all WALClusters can be read: one of them may own the topics"
-        return Verdict(Outlook.STALLED, Reason.NOT_ALLOWED, message, CLUSTER_RETRY_SECONDS)
+    if (unknown := why_owner_unknown(observed.unreadable)) is not None:
+        return Verdict(Outlook.STALLED, Reason.NOT_ALLOWED, unknown, CLUSTER_RETRY_SECONDS)
     return None
 
 

@@ -45,7 +45,7 @@ class Needs:
 class Observed:
     """What one tick sees. `conflicting_owner` is an older WALCluster with the same pool.
 
-    `claims_known` is False when not all WALClusters could be read: then nobody knows that there is no rival.
+    `unreadable` are namespaces whose WALClusters could not be read: then nobody knows that there is no rival.
 
     `kafka` is None when it was not asked, because the spec is invalid; `pool` is None unless Kafka answered.
     `data_plane` and `ledger` are None when there is none to look at, or no look at it has ended yet.
@@ -59,7 +59,7 @@ class Observed:
     kafka: KafkaView | NoKafka | None = None
     pool: Pool | None = None
     conflicting_owner: Key | None = None
-    claims_known: bool = True
+    unreadable: tuple[str, ...] = ()
     namespace_terminating: bool = False
     config_map: ConfigMap | None = None
     obstacle: str | None = None

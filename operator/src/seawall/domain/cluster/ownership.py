@@ -5,7 +5,7 @@ The younger one's database may write there all the same, and what it needs the o
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from datetime import datetime
 
 from seawall.api.meta import InvalidSpec, Key
@@ -25,17 +25,16 @@ def find_contender(cluster: WALCluster, kafka: KafkaView, others: Iterable[WALCl
     return min(found, key=_age).metadata.key if found else None
 
 
-def why_not_ours(cluster: WALCluster, kafka: KafkaView, others: Iterable[WALCluster], *, complete: bool) -> str | None:
-    """Why the topics of this prefix may be another's, in one sentence; None: they are this WALCluster's.
+def why_owner_unknown(unreadable: Sequence[str]) -> str | None:
+    """Why a WALCluster that nobody can read may own the topics, in one sentence; None: all can be read."""
+    if not unreadable:
+        return None
+    where = ", ".join(unreadable)
+    return f"the WALClusters of namespace {where} cannot be read, and one of them may own these topics"
 
-    Args:
-        cluster: the WALCluster.
-        kafka: its Kafka.
-        others: the WALClusters with this prefix.
-        complete: whether these are all that there are.
-    """
-    if not complete:
-        return "not all WALClusters can be read: an older one may own these topics"
+
+def why_not_ours(cluster: WALCluster, kafka: KafkaView, others: Iterable[WALCluster]) -> str | None:
+    """Why the topics of this prefix are another's, in one sentence; None: they are this WALCluster's."""
     conflicting_owner = find_conflicting_owner(cluster, kafka, others)
     return None if conflicting_owner is None else f"the older WALCluster {conflicting_owner} owns topics of this prefix"
 

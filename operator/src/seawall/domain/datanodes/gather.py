@@ -32,6 +32,7 @@ NO_KAFKA = frozenset(
         UnavailableReason.OTHER_KAFKA,
         UnavailableReason.NOT_FIRST_CONTACT,
         UnavailableReason.POOL_OWNED,
+        UnavailableReason.NAMESPACE_UNREADABLE,
     }
 )
 """Obstacles of a look that are about Kafka."""

@@ -62,6 +62,9 @@ class UnavailableReason(StrEnum):
     """Another Kafka cluster answers than the one that was pinned: correct the addresses."""
     POOL_OWNED = "PoolOwnedByOther"
     """An older WALCluster tends the same topics: delete one of the two."""
+    NAMESPACE_UNREADABLE = "NamespaceUnreadable"
+    """A served namespace cannot be read, and a WALCluster there may own the topics: if it is gone, take it out of the
+    chart's scope.namespaces, else give its Role back. Delete no WALCluster for it."""
     POLICY_INVALID = "PolicyInvalid"
     """A WALPurgePolicy cannot be read, and may be stricter than the others: mend or delete it."""
     KAFKA = "KafkaUnreachable"
