@@ -22,8 +22,19 @@ PLACES = {
     "charts/*/Chart.yaml#appVersion": ("appVersion: ", ""),
 }
 """Files → what is before and after the version in its line."""
-GUIDE = "docs/install.md"
-"""Its commands name the version; each of them follows."""
+GUIDES = (
+    "docs/install.md",
+    "docs/releases.md",
+    "docs/backup.md",
+    "docs/subscription.md",
+    "docs/verification.md",
+    "docs/examples/strimzi/walcluster.yaml",
+)
+"""What people type, and read, names the version there; each of them follows."""
+NAMED = re.compile(
+    r"(?:(?:seawall|operator|replay-verification|wal-backup|wal-subscription)[:-]|--version )(\d+\.\d+\.\d+)(?![\d.])"
+)
+"""A version of ours in a guide: after the name of an image or a file, or that of a chart."""
 FORM = re.compile(r"\d+\.\d+\.\d+")
 """What Helm, krew and Python write alike."""
 
@@ -31,6 +42,7 @@ FORM = re.compile(r"\d+\.\d+\.\d+")
 def differences(root: Path, version: str) -> list[str]:
     """Where another version stands, or none: a sentence for each."""
     found = [f"{path.relative_to(root)} has {has}" for path, _, has in _standing(root) if has != version]
+    found += [f"{name} names {has}" for name, has in _named(root) if has != version]
     if not notes(root, version):
         found.append(f"{CHANGELOG} has no section {version}")
     return found
@@ -38,12 +50,11 @@ def differences(root: Path, version: str) -> list[str]:
 
 def prepare(root: Path, version: str, date: str) -> None:
     """Writes the version into all places, and what is unreleased into a section of its own."""
-    before = {has for _, _, has in _standing(root)}
     for path, (left, right), has in _standing(root):
         path.write_text(path.read_text().replace(f"{left}{has}{right}\n", f"{left}{version}{right}\n", 1))
-    guide = root / GUIDE
-    for has in before:
-        guide.write_text(guide.read_text().replace(has, version))
+    for name in GUIDES:
+        text = (root / name).read_text()
+        (root / name).write_text(NAMED.sub(lambda found: found[0].removesuffix(found[1]) + version, text))
     changelog = root / CHANGELOG
     if not notes(root, version):
         text = changelog.read_text().replace(UNRELEASED, f"{UNRELEASED}\n\n## {version} ({date})", 1)
@@ -65,6 +76,17 @@ def _standing(root: Path) -> Iterator[tuple[Path, tuple[str, str], str]]:
             if line is None:
                 raise ValueError(f"{path} has no version")
             yield path, (left, right), line[1]
+
+
+def _named(root: Path) -> list[tuple[str, str]]:
+    """By guide each version that it names, once."""
+    found: list[tuple[str, str]] = []
+    for name in GUIDES:
+        versions = {each[1] for each in NAMED.finditer((root / name).read_text())}
+        if not versions:
+            raise ValueError(f"{name} names no version")
+        found += [(name, each) for each in sorted(versions)]
+    return found
 
 
 def main() -> int:

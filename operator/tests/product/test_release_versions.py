@@ -16,7 +16,7 @@ CHANGELOG = "# Changelog\n\n## Unreleased\n\n* New.\n\n## 0.0.9 (2026-01-02)\n\n
 @pytest.fixture
 def root(tmp_path: Path) -> Path:
     """A tree of version 0.1.0, of which the newest release is 0.0.9."""
-    for pattern in {each.partition("#")[0] for each in versions.PLACES} | {versions.GUIDE}:
+    for pattern in {each.partition("#")[0] for each in versions.PLACES} | {*versions.GUIDES}:
         for path in ROOT.glob(pattern):
             copy = tmp_path / path.relative_to(ROOT)
             copy.parent.mkdir(parents=True, exist_ok=True)
@@ -28,14 +28,25 @@ def root(tmp_path: Path) -> Path:
 def test_a_tree_has_one_version() -> None:
     found = {has for _, _, has in versions._standing(ROOT)}
     assert len(found) == 1
-    assert found.pop() in (ROOT / versions.GUIDE).read_text()
+    assert {has for _, has in versions._named(ROOT)} == found
+
+
+def test_all_pages_and_examples_that_name_the_version_follow_it() -> None:
+    pages = [path for path in (ROOT / "docs").rglob("*") if path.suffix in {".md", ".yaml"}]
+    naming = {str(path.relative_to(ROOT)) for path in pages if versions.NAMED.search(path.read_text())}
+    assert naming == set(versions.GUIDES)
 
 
 def test_a_prepared_tree_is_that_version_everywhere(root: Path) -> None:
-    assert len(versions.differences(root, "1.2.3")) == 11
+    assert len(versions.differences(root, "1.2.3")) == 11 + len(versions.GUIDES)
     versions.prepare(root, "1.2.3", "2026-11-26")
     assert versions.differences(root, "1.2.3") == []
-    assert "0.1.0" not in (root / versions.GUIDE).read_text()
+    for name in versions.GUIDES:
+        before, now = (ROOT / name).read_text(), (root / name).read_text()
+        assert versions.NAMED.findall(now) == ["1.2.3"] * len(versions.NAMED.findall(before)), name
+        assert now == versions.NAMED.sub(lambda found: found[0].replace(found[1], "1.2.3"), before), name
+    assert "VERSION=0.1.0" in (root / "docs/releases.md").read_text(), "what was once is not written anew"
+    assert "0.1.0" not in (root / "docs/install.md").read_text()
     assert 'requires = ["hatchling==1.33.0"]' in (root / "operator/pyproject.toml").read_text(), (
         "and nothing else changed"
     )
@@ -59,6 +70,15 @@ def test_a_place_that_was_forgotten_is_told(root: Path, place: str) -> None:
     path = root / place
     path.write_text(path.read_text().replace("1.2.3", "1.2.2", 1))
     assert versions.differences(root, "1.2.3") == [f"{place} has 1.2.2"]
+
+
+@pytest.mark.parametrize("guide", versions.GUIDES)
+def test_a_guide_that_was_forgotten_is_told(root: Path, guide: str) -> None:
+    """Its commands and samples would install the images of the release before."""
+    versions.prepare(root, "1.2.3", "2026-11-26")
+    path = root / guide
+    path.write_text(path.read_text().replace("1.2.3", "1.2.2"))
+    assert versions.differences(root, "1.2.3") == [f"{guide} names 1.2.2"]
 
 
 @pytest.mark.parametrize(
