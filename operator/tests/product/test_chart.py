@@ -22,6 +22,7 @@ from seawall.api.v1alpha1.managed_kafka import INTERNAL_PORT
 from seawall.api.v1alpha1.purge import Stage
 from seawall.api.v1alpha1.rollout import RollStage
 from seawall.api.v1alpha1.spark_job import Outcome as Verdict
+from seawall.api.v1alpha1.spark_spec import SparkSpec
 from seawall.api.v1alpha1.subscription_status import SubscriptionState
 from seawall.domain.datanodes.health import RESTARTING, SERVING
 from seawall.domain.managed_kafka.names import OPERATOR_LABELS
@@ -541,6 +542,25 @@ def test_drivers_of_verifications_get_an_account_only_when_asked_for(render: Ren
         namespace = binding["metadata"]["namespace"]
         assert binding["subjects"] == [{"kind": "ServiceAccount", "name": name, "namespace": namespace}]
         assert binding["roleRef"]["name"] == name
+
+
+def test_the_sample_of_strimzi_brings_what_its_jobs_need(helm: str) -> None:
+    """The account of their drivers, from the page's command, and the claim that backups go to."""
+    page = (ROOT / "docs" / "strimzi.md").read_text().replace("\\\n", " ")
+    (install,) = re.findall(r"^helm upgrade --install seawall charts/seawall (.+)$", page, re.MULTILINE)
+    arguments = [each for each in shlex.split(install) if each != "--create-namespace"]
+    result = run_helm(helm, "template", "seawall", str(CHART), "--kube-version", "1.34.4", *arguments)
+    assert result.returncode == 0, result.stderr
+    accounts = {where(each) for each in of_kind(filter(None, yaml.safe_load_all(result.stdout)), "ServiceAccount")}
+    folder = ROOT / "docs" / "examples" / "strimzi"
+    listed = yaml.safe_load((folder / "kustomization.yaml").read_text())["resources"]
+    objects = [each for name in listed for each in yaml.safe_load_all((folder / name).read_text())]
+    spec = the(objects, "WALCluster")["spec"]
+    account = SparkSpec(image="any").service_account_name
+    assert {spec[job]["spark"].get("serviceAccountName", account) for job in ("verification", "backup")} == {account}
+    assert ("databases", account) in accounts
+    claims = {each["metadata"]["name"] for each in of_kind(objects, "PersistentVolumeClaim")}
+    assert spec["backup"]["storage"]["persistentVolumeClaim"] in claims
 
 
 def test_drivers_of_an_operator_of_the_whole_cluster_get_accounts_where_it_is_said(render: Render) -> None:
