@@ -328,7 +328,7 @@ def test_an_upgrade_as_the_page_has_it_brings_the_new_image(helm: str, render: R
 
 
 OBJECTS = {
-    "walclusters.seawall.dev": (["get", "list", "watch", "update", "patch"], None),
+    "walclusters.seawall.dev": (["get", "list", "watch", "patch"], None),
     "walpurgepolicies.seawall.dev": (["get", "list", "watch"], None),
     "walholds.seawall.dev": (["get", "list", "watch", "create", "patch", "delete"], None),
     "walverifications.seawall.dev": (["get", "list", "watch", "create", "delete"], None),
@@ -371,7 +371,7 @@ def test_the_default_rights_are_namespaced_and_few(render: Render) -> None:
         "seawall-ops": {
             **OBJECTS,
             "configmaps": (["get", "create", "update"], None),
-            "events": (["create", "patch"], None),
+            "events": (["create"], None),
             "namespaces": (["get"], ["ops"]),
         },
         "seawall-leader": {
@@ -574,7 +574,7 @@ def test_the_whole_cluster_needs_a_cluster_role(render: Render) -> None:
     assert rights(the(objects, "ClusterRole")) == {
         **OBJECTS,
         "configmaps": (["get", "create", "update"], None),
-        "events": (["create", "patch"], None),
+        "events": (["create"], None),
         "namespaces": (["get"], None),
     }
     assert where(the(objects, "Role")) == ("ops", "seawall-leader")
