@@ -62,7 +62,7 @@ class Operator:
     def __init__(self, settings: Settings) -> None:
         self._settings = settings
         self._loop = asyncio.get_running_loop()
-        self._telemetry = Telemetry(per_topic=settings.topic_metrics)
+        self._telemetry = Telemetry(per_topic=settings.topic_metrics, namespaces=settings.namespaces)
         self._elector = ThreadPoolExecutor(1, thread_name_prefix="lease")
         self._absent: type[AnyResource] | None = None
         dates = ServerDates()

@@ -6,7 +6,7 @@ import math
 import threading
 import time
 from collections import Counter as Tally
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from prometheus_client import CollectorRegistry, Gauge, Histogram, generate_latest
 
@@ -31,9 +31,10 @@ class Telemetry:
 
     Args:
         per_topic: whether every topic gets a series of its own: 10,000 topics are 10,000 series.
+        namespaces: those that are served; empty: all.
     """
 
-    def __init__(self, *, per_topic: bool) -> None:
+    def __init__(self, *, per_topic: bool, namespaces: Sequence[str] = ()) -> None:
         self.registry = CollectorRegistry()
         self._per_topic = per_topic
         self._lock = threading.Lock()
@@ -76,6 +77,14 @@ class Telemetry:
             "seawall_process_start_time_seconds", "Unix time at which this process began", registry=self.registry
         )
         self._process_start.set_to_current_time()
+        self._served = Gauge(
+            "seawall_served_namespace",
+            "1 for each namespace that is served; absent when all are",
+            ["namespace"],
+            registry=self.registry,
+        )
+        for namespace in namespaces:
+            self._served.labels(namespace).set(1)
         self._agree = Gauge(
             "seawall_clocks_agree",
             "1 while this process's clock agrees with the API server's; else no hold ends, and no declaration counts",
