@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import timedelta
 from typing import Any
@@ -14,6 +15,7 @@ from seawall.api.v1alpha1.purge import FrozenTargets, Stage, WALPurge, WALPurgeS
 from seawall.api.v1alpha1.rollout import RollStage
 from seawall.controllers.datanodes import RestartController
 from seawall.domain.conditions import find_condition
+from seawall.domain.dataplane.flush import FLUSH_BATCH, FlushFailure
 from seawall.domain.decision import settle
 from seawall.domain.errors import Conflict
 from seawall.domain.kubernetes import ConfigMap
@@ -23,6 +25,7 @@ from seawall.domain.rollout.actions import Evict
 from seawall.domain.rollout.workload import Termination, UpdateStrategy
 from seawall.domain.rollout_reasons import Blocker
 from seawall.domain.step import Act
+from tests.fakes.dataplane import FakeDataPlane
 from tests.fakes.kafka_moves import advance
 from tests.fakes.kafka_reassigner import FakeReassigner
 from tests.support.watched import watched
@@ -77,6 +80,30 @@ def test_regions_are_flushed_before_their_datanode_goes_and_asked_once() -> None
     number = int(world.went[0][-1])
     assert all(not region.memtable_bytes for region in world.data_plane.regions.values() if region.datanode == number)
     assert len([line for line in world.lines if line.startswith("FlushAsked")]) == 1
+
+
+@pytest.mark.parametrize("busy", [False, True], ids=["they flush", "none can"])
+def test_regions_are_asked_to_flush_a_few_at_a_time_and_all_of_them(*, busy: bool) -> None:
+    """A tick waits for their answers: of a thousand it would hang for so long that the operator is restarted."""
+    world = asked()
+    for number in range(2 * FLUSH_BATCH + 5):
+        world._add_region(TOPICS[0], 9_000 + number, datanode=0)
+    if busy:
+        world.data_plane.busy |= set(world.data_plane.regions)
+    batches: list[Sequence[int]] = []
+    honest = FakeDataPlane.flush_regions
+
+    def counted(plane: FakeDataPlane, regions: Sequence[int]) -> Mapping[int, FlushFailure]:
+        batches.append(regions)
+        return honest(plane, regions)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(FakeDataPlane, "flush_regions", counted)
+        waits(world, seconds=60)
+    assert max(map(len, batches)) == FLUSH_BATCH
+    assert {region for batch in batches for region in batch} >= set(range(9_000, 9_000 + 2 * FLUSH_BATCH + 5))
+    if not busy:
+        assert sum(map(len, batches)) == len({region for batch in batches for region in batch}), "each of them once"
 
 
 def test_a_missing_in_sync_replica_keeps_all_datanodes_up_and_the_status_says_so() -> None:

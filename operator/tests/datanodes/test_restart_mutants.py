@@ -337,6 +337,10 @@ MUTANTS: tuple[Mutant, ...] = (
     (no_finalizer, stories.test_an_annotation_restarts_all_datanodes_one_by_one_and_gives_maintenance_back),
     (maintenance_kept, stories.test_a_wal_cluster_that_is_deleted_in_mid_roll_gives_maintenance_back_first),
     (reports_believed_at_once, stories.test_a_new_process_takes_nobody_for_down_before_reports_were_seen_to_advance),
+    (
+        rewritten(decide, "_again", "[:FLUSH_BATCH]", ""),
+        partial(stories.test_regions_are_asked_to_flush_a_few_at_a_time_and_all_of_them, busy=False),
+    ),
     (flushes_repeated, stories.test_regions_that_cannot_flush_are_asked_now_and_then_and_replayed_in_the_end),
     (
         maintenance_kept_behind_a_shut_gate,

@@ -28,6 +28,7 @@ from seawall.domain.datanodes.maintenance import by_hand, with_silence
 from seawall.domain.datanodes.observed import Observed
 from seawall.domain.datanodes.roll import WARNINGS, leave
 from seawall.domain.datanodes.roll import decide as decide_roll
+from seawall.domain.dataplane.flush import FLUSH_BATCH
 from seawall.domain.decision import Decision, Published, silent
 from seawall.domain.rollout.decision import Roll, decided, journaled, saying
 from seawall.domain.rollout.machine import published
@@ -107,11 +108,11 @@ def _after(roll: Decision[DatanodeRoll, RolloutAction], observed: Observed) -> f
 
 
 def _again(action: RolloutAction, observed: Observed) -> RolloutAction | None:
-    """A flush takes a moment to be reported: asking again and again would only make files."""
+    """A flush takes a moment to be reported: asking again and again would only make files. And a few at a time."""
     if not isinstance(action, FlushRegions):
         return action
     regions = tuple(region for region in action.regions if region not in observed.asked_lately)
-    return replace(action, regions=regions) if regions else None
+    return replace(action, regions=regions[:FLUSH_BATCH]) if regions else None
 
 
 def _release(cluster: WALCluster, before: DatanodeRoll, observed: Observed) -> RestartDecision:

@@ -62,10 +62,7 @@ def _candidates(datanode: Datanode) -> tuple[AskedFlush, ...]:
 
 
 def _waited_for(asked: FlushBefore, datanode: Datanode) -> tuple[int, ...]:
-    """Those that have rows in memory and whose flushed id has not moved; one that is gone is out."""
-    before = {int(each.region_id): each.flushed_to for each in asked.regions}
-    return tuple(
-        region.region
-        for region in datanode.regions
-        if region.region in before and region.in_memory and region.flushed_to == before[region.region]
-    )
+    """Those that have rows in memory and whose flushed id has not moved, in their order; one that is gone is out."""
+    found = {region.region: region for region in datanode.regions if region.in_memory}
+    before = ((int(each.region_id), each.flushed_to) for each in asked.regions)
+    return tuple(region for region, to in before if region in found and found[region].flushed_to == to)

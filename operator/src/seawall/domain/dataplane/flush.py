@@ -11,6 +11,9 @@ from dataclasses import dataclass
 from seawall.domain.dataplane.region_reports import RegionReports
 from seawall.domain.dataplane.reports import RegionReport, RegionRole
 
+FLUSH_BATCH = 20
+"""Regions that one tick asks to flush: it waits for their answers, a minute each, and must not take minutes."""
+
 
 @dataclass(frozen=True, slots=True)
 class FlushFailure:

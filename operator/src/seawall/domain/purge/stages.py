@@ -12,6 +12,7 @@ from datetime import datetime
 
 from seawall.api.v1alpha1.purge import FlushStatus, RefusedTopic, Stage, WALPurgeSpec, WALPurgeStatus
 from seawall.domain.conditions import Outlook, Verdict
+from seawall.domain.dataplane.flush import FLUSH_BATCH
 from seawall.domain.dataplane.metadata import MarkerMove
 from seawall.domain.decision import Decision
 from seawall.domain.frozen_targets import Written
@@ -34,10 +35,6 @@ from seawall.domain.purge.state import Observed, RunState, candidates, still_wai
 from seawall.domain.purge.status import MAX_ROWS, at_end, end_of_refused, planned_rows, so_far
 from seawall.domain.purge.waits import Times
 from seawall.domain.times import PURGE_VERIFICATION_WAIT
-
-FLUSH_BATCH = 20
-"""Regions that one tick asks to flush: it waits for their answers, and must not take minutes."""
-
 
 PurgeDecision = Decision[WALPurgeStatus, PurgeAction]
 """The status as it should be, conditions apart; if it is so already, what to do."""
