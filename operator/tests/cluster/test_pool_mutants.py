@@ -16,6 +16,7 @@ from seawall.domain.cluster import decide, deletion, going
 from seawall.domain.cluster.identity import pool_of
 from seawall.domain.cluster.lost import MissingTopics, find_missing
 from seawall.domain.kafka_log import TopicFailure, TopicTrouble
+from seawall.domain.ledger import report_history
 from seawall.domain.ledger.fence import Readoption
 from seawall.domain.ledger.observation import ReadShards
 from seawall.domain.partitions import BrokerState
@@ -24,6 +25,7 @@ from seawall.observe import opened_cluster
 from tests.cluster import test_lost_topics as lost
 from tests.cluster import test_made_topics as made_topics
 from tests.cluster import test_restored_deletion as restored
+from tests.cluster import test_topic_deletion as deletions
 from tests.fakes.kafka import FakeKafka
 from tests.kernel import test_crash_at_every_call as crashes
 from tests.ledger import test_ledger_watch as unreadable
@@ -258,6 +260,18 @@ MUTANTS: tuple[Mutant, ...] = (
     (kafka_chooses_brokers, made_topics.test_a_pool_that_grows_evens_out_what_is_there),
     (notes_not_said, made_topics.test_a_broker_that_is_down_gets_nothing_and_the_event_says_so),
     (dead_brokers_get_topics, made_topics.test_a_broker_that_is_down_gets_nothing_and_the_event_says_so),
+    (
+        rewritten(report_history, "_watched_since", "now if before.since is None or paused else before.since", "0"),
+        lambda: deletions.test_a_database_that_was_silent_is_watched_for_one_grace_from_its_first_answer(
+            answered_before=False
+        ),
+    ),
+    (
+        rewritten(report_history, "_watched_since", " or paused", ""),
+        lambda: deletions.test_a_database_that_was_silent_is_watched_for_one_grace_from_its_first_answer(
+            answered_before=True
+        ),
+    ),
     (database_asked_once, restored.test_somebody_who_writes_while_the_declared_database_is_asked_keeps_the_topics),
 )
 

@@ -114,6 +114,24 @@ def test_an_operator_that_has_just_started_does_not_know_what_vanished() -> None
     assert set(TOPICS) <= world.kafka.topics.keys()
 
 
+@pytest.mark.parametrize("answered_before", [False, True])
+def test_a_database_that_was_silent_is_watched_for_one_grace_from_its_first_answer(*, answered_before: bool) -> None:
+    """It may come up with half its catalogue: what failed, however long, has watched nothing."""
+    world = going(used=not answered_before)
+    process = controller(world)
+    if answered_before:
+        live(world, process, ticks=2)
+    answer = silent_database(world)
+    live(world, process)
+    answer()
+    drop_tables(world)
+    live(world, process, ticks=3)
+    assert "less than one openGrace" in reported(world)
+    assert set(TOPICS) <= world.kafka.topics.keys()
+    live(world, process)
+    assert is_gone(world)
+
+
 def hold_of_one_topic(world: World) -> Callable[[], None]:
     world.hold("spark", {"wal_1": 3})
     return lambda: world.hold("spark", {"wal_1": 3}, HoldState.LOST)

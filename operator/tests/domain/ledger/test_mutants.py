@@ -495,6 +495,20 @@ MUTANTS = (
         "test_scenarios.test_a_region_that_vanished_keeps_its_rows_for_one_grace(Mode.B, restarts=True)",
     ),
     Mutant(
+        "a grace that begins with looks that fail",
+        f"{LEDGER}/report_history.py",
+        "            since=None,\n",
+        "            since=now,\n",
+        "test_report_history.test_looks_that_fail_watch_nothing()",
+    ),
+    Mutant(
+        "a pause in the looks in which nobody saw what vanished",
+        f"{LEDGER}/report_history.py",
+        "paused = now - before.observed_at > longest_pause\n",
+        "paused = False and longest_pause\n",
+        "test_report_history.test_looks_that_fail_watch_nothing()",
+    ),
+    Mutant(
         "vanished region forgotten",
         f"{LEDGER}/rules.py",
         "return case.any_region(~case.regions.epoch.known) | case.topics.vanished",

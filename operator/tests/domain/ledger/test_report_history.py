@@ -10,7 +10,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from seawall.domain.columns import Ids
-from seawall.domain.ledger.report_history import RETURNS, Evidence, ReportHistory, advance, freshness, vanished_topics
+from seawall.domain.ledger.report_history import (
+    RETURNS,
+    Evidence,
+    ReportHistory,
+    advance,
+    freshness,
+    vanished_topics,
+    watched_too_shortly,
+)
 from seawall.domain.ledger.tables import Freshness, Regions
 
 STALE_AFTER, GRACE = 60, 80
@@ -25,7 +33,10 @@ class Watched:
     def observe(self, now: int, report: int | None, leader: int = 1, epoch: int = 1, route: int = 1) -> None:
         self.regions = rows(1, report, leader, epoch if report is not None else None, route)
         self.now = now
-        self.reports_history = advance(self.reports_history, ("wal_0",), self.regions, now, GRACE)
+        self.reports_history = observed(self.reports_history, self.regions, now)
+
+    def too_shortly(self) -> bool:
+        return bool(watched_too_shortly(self.reports_history, self.now, np.array([GRACE]))[0])
 
     def fresh(self, observed_at: int | None, grace: int = 0) -> Freshness:
         evidence = Evidence(Ids.of([observed_at]), np.array([grace]))
@@ -39,6 +50,10 @@ class Watched:
 
     def settled(self) -> bool:
         return bool(self.fresh(None).settled[0])
+
+
+def observed(before: ReportHistory, regions: Regions, now: int) -> ReportHistory:
+    return advance(before, ("wal_0",), regions, now, keep_vanished=GRACE, longest_pause=GRACE)
 
 
 def rows(count: int, report: int | None, leader: int, epoch: int | None, route: int) -> Regions:
@@ -222,15 +237,30 @@ def test_an_operator_that_restarts_waits_again() -> None:
     assert found.reported_twice(observed_at=15)
 
 
+def test_looks_that_fail_watch_nothing() -> None:
+    """The grace of a start begins with the first that succeeds, and anew after a pause in which none did."""
+    found = Watched(ReportHistory.none(0))
+    for now, too_shortly in (
+        (GRACE, True),
+        (2 * GRACE - 1, True),
+        (2 * GRACE, False),
+        (3 * GRACE, False),
+        (4 * GRACE + 1, True),
+        (5 * GRACE + 1, False),
+    ):
+        found.observe(now, now)
+        assert found.too_shortly() is too_shortly, now
+
+
 def test_a_region_that_vanished_is_missed_for_one_grace() -> None:
     found = watched(1, 2)
     nothing = rows(0, None, 1, None, 1)
-    after = advance(found.reports_history, ("wal_0",), nothing, 30, GRACE)
+    after = observed(found.reports_history, nothing, 30)
     assert vanished_topics(after, 30, lambda _: GRACE) == {"wal_0"}
-    later = advance(after, ("wal_0",), nothing, 29 + GRACE, GRACE)
+    later = observed(after, nothing, 29 + GRACE)
     assert vanished_topics(later, 29 + GRACE, lambda _: GRACE) == {"wal_0"}
     assert vanished_topics(later, 30 + GRACE, lambda _: GRACE) == frozenset()
-    back = advance(after, ("wal_0",), found.regions, 40, GRACE)
+    back = observed(after, found.regions, 40)
     assert back.vanished == ()
 
 

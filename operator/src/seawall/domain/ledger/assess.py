@@ -77,10 +77,16 @@ def assess(memory: Memory, read: Read, prune_mode: PruneMode, policies: Iterable
     memory = memory.without(replaced, _regions_of(table, replaced))
     by_topic = _effective(names, tuple(policies))
     stale_after, open_grace = _times(names, by_topic)
-    read = _of_one_time(read, int(open_grace.min(initial=_milliseconds(Safety().open_grace))))
+    shortest_grace = int(open_grace.min(initial=_milliseconds(Safety().open_grace)))
+    read = _of_one_time(read, shortest_grace)
     recorded_since = _recorded_since(memory, read)
     reports_history = advance(
-        memory.reports_history, names, regions, read.began, max(VANISHED_KEPT, int(open_grace.max(initial=0)))
+        memory.reports_history,
+        names,
+        regions,
+        read.began,
+        keep_vanished=max(VANISHED_KEPT, int(open_grace.max(initial=0))),
+        longest_pause=shortest_grace,
     )
     topics = _topics(table, read, reports_history, open_grace)
     counts = mask_of((counts_followers(by_topic.get(name)) for name in names), len(names))

@@ -192,7 +192,7 @@ class Reason(Explained):
     WATCHED_TOO_SHORTLY = (
         "WatchedTooShortly",
         "Seawall has watched for less than openGrace: what vanished just before could still come back.",
-        "Wait; it begins anew whenever the operator starts.",
+        "Wait; it begins anew when the operator starts, and when no look has succeeded for as long.",
     )
     AWAITING_REPORTS = (
         "NotSeenTwice",

@@ -23,7 +23,8 @@ the run's status; the time at which this process first had them is the caller's.
 Safe readings of the design: any unfinished migration leaves the topic alone (`RegionOpening`), not only one that
 began before; a report that this process has not seen to advance is stale, and so is one that is older than one seen
 before; a region that vanished leaves its topic alone for one grace after it was first missed, and after a start of
-the operator nothing is announced for one grace, because nobody remembers what vanished before.
+the operator nothing is announced for one grace, because nobody remembers what vanished before. That grace begins with
+the first look that succeeds, and anew after a pause in which none did.
 """
 
 from __future__ import annotations
@@ -104,8 +105,8 @@ class Vanished:
 class ReportHistory:
     """One row for each region of the last look, by region id; times in ms of the operator's monotonic clock."""
 
-    since: int
-    """When this process began to watch."""
+    since: int | None
+    """The first of the looks that succeeded without a long pause between any two; None: none has succeeded yet."""
     observed_at: int
     """The last look: a time before its reports were read."""
     names: tuple[str, ...]
@@ -141,7 +142,7 @@ class ReportHistory:
         """Nothing was seen yet."""
         none = Ids.unknown(0)
         return cls(
-            since=now,
+            since=None,
             observed_at=now,
             names=(),
             topic=np.zeros(0, np.int64),
@@ -161,11 +162,17 @@ class ReportHistory:
 
 
 def advance(
-    before: ReportHistory, names: tuple[str, ...], regions: Regions, now: int, keep_vanished: int
+    before: ReportHistory,
+    names: tuple[str, ...],
+    regions: Regions,
+    now: int,
+    *,
+    keep_vanished: int,
+    longest_pause: int,
 ) -> ReportHistory:
     """The sightings after one more look; `now` was taken before its reports were read.
 
-    `keep_vanished` is the longest openGrace, in milliseconds.
+    `keep_vanished` is the longest openGrace, in milliseconds, and `longest_pause` the shortest.
     """
     region, first, rows_of_table = np.unique(regions.region, return_index=True, return_inverse=True)
     rows = first.astype(np.int64)
@@ -183,7 +190,7 @@ def advance(
     last_observation = Ids.of_known(np.broadcast_to(np.int64(before.observed_at), len(region)))
     arrived_after = found_at(before.arrived_after, at).only(kept)
     return ReportHistory(
-        since=before.since,
+        since=_watched_since(before, now, longest_pause),
         observed_at=now,
         names=names,
         topic=regions.topic[rows],
@@ -256,8 +263,15 @@ def vanished_topics(reports_history: ReportHistory, now: int, open_grace: Callab
 
 
 def watched_too_shortly(reports_history: ReportHistory, now: int, open_grace: Numbers) -> Mask:
-    """By topic, whether the operator began to watch less than one grace ago."""
-    return now - reports_history.since < open_grace
+    """By topic, whether the operator began to watch less than one grace ago. Looks that failed watched nothing."""
+    since = now if reports_history.since is None else reports_history.since
+    return now - since < open_grace
+
+
+def _watched_since(before: ReportHistory, now: int, longest_pause: int) -> int:
+    """What came and vanished in a pause nobody saw: as after a start, it is watched for anew."""
+    paused = now - before.observed_at > longest_pause
+    return now if before.since is None or paused else before.since
 
 
 def _vanished(
