@@ -261,6 +261,10 @@ MUTANTS: tuple[Mutant, ...] = (
     (notes_not_said, made_topics.test_a_broker_that_is_down_gets_nothing_and_the_event_says_so),
     (dead_brokers_get_topics, made_topics.test_a_broker_that_is_down_gets_nothing_and_the_event_says_so),
     (
+        rewritten(deletion, "_end_is_unknown", "log is None or log.high_watermark is None", "False"),
+        restored.test_a_topic_whose_end_was_not_told_while_the_declared_database_was_asked_is_waited_for,
+    ),
+    (
         rewritten(report_history, "_watched_since", "now if before.since is None or paused else before.since", "0"),
         lambda: deletions.test_a_database_that_was_silent_is_watched_for_one_grace_from_its_first_answer(
             answered_before=False

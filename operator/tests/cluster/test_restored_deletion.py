@@ -283,3 +283,25 @@ def test_somebody_who_writes_while_the_declared_database_is_asked_keeps_the_topi
     live(world, controller(world, calls))
     assert set(TOPICS) <= world.kafka.topics.keys()
     assert "somebody writes to topic wal_1" in reported(world)
+
+
+def test_a_topic_whose_end_was_not_told_while_the_declared_database_was_asked_is_waited_for() -> None:
+    """It has a leader again a moment later: nobody knows what was written in between."""
+    world = going()
+    calls, asked = Calls(lambda _: None), [""]
+
+    def lose_leader(name: str) -> None:
+        """The first offsets after the database's metadata are the look's; the next ones are compared with them."""
+        if "wal_1" in world.kafka.topics and name in {"snapshot", "describe_offsets"}:
+            asked.append(name)
+            is_of_look = asked[-2:] == ["snapshot", "describe_offsets"]
+            world.kafka.topics["wal_1"].views_until_led = 100 if is_of_look else 0
+
+    calls.before = lose_leader
+    live(world, controller(world, calls))
+    assert set(TOPICS) <= world.kafka.topics.keys()
+    assert "it cannot be seen where topic wal_1 ended when the database was asked" in reported(world)
+    calls.before = lambda _: None
+    world.kafka.topics["wal_1"].views_until_led = 0
+    live(world, controller(world))
+    assert is_gone(world)

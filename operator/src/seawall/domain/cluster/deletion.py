@@ -74,12 +74,26 @@ def why_remade(cluster: WALCluster, pool: PoolNow) -> Verdict | None:
 
 
 def why_written(cluster: WALCluster, pool: PoolNow, observation: Observation | Unavailable | None) -> Verdict | None:
-    """The first topic that somebody wrote to since its log was decided to go; see above for databases."""
+    """The first topic that somebody wrote to since its log was decided to go, or of which nobody knows whether.
+
+    See above for databases.
+    """
     for name, log in pool.logs.items():
+        if _end_is_unknown(observation, name):
+            message = f"it cannot be seen where topic {name} ended when the database was asked: wait, {RETAIN}"
+            return Verdict(Outlook.PROGRESSING, Reason.USE_UNKNOWN, message, CLUSTER_RETRY_SECONDS)
         then, now = _end_then(cluster, pool, observation, name), log.offsets.high_watermark
         if then is not None and then != now:
             return _changed(f"somebody writes to topic {name}: it ended at {then} and ends at {now}")
     return None
+
+
+def _end_is_unknown(observation: Observation | Unavailable | None, name: str) -> bool:
+    """Kafka did not tell it in the look at the database, and there is nothing to compare with."""
+    if not isinstance(observation, Observation):
+        return False
+    log = observation.read.logs.get(name)
+    return log is None or log.high_watermark is None
 
 
 def _end_then(
