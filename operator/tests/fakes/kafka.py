@@ -87,6 +87,7 @@ class FakeKafka:
         late_topics: how many views do not show a new topic.
         late_leaders: how many views, after that, show a new topic without a leader.
         late_configs: how many describe calls show a topic's configs as they were before a change.
+        late_keys: how many reads of keys have no time for a single record.
         lost_answers: how many of the next writes happen although they seem unanswered.
         users: its users, and their rights.
         moves: what a `PartitionReassigner` sees and changes beyond that.
@@ -110,6 +111,7 @@ class FakeKafka:
         self.late_topics = 0
         self.late_leaders = 0
         self.late_configs = 0
+        self.late_keys = 0
         self.lost_answers = 0
         self.producer_ids = 0
         self.broker_configs = {"connections.max.idle.ms": "600000", "producer.id.expiration.ms": "86400000"}

@@ -136,6 +136,9 @@ class FakeKafkaLogs:
     def read_keys(self, ranges: Mapping[str, tuple[int, int]]) -> Mapping[str, Keys | TopicFailure]:
         """The keys of what is in the log; records that nobody gave a key have one of nobody's."""
         self.kafka.count("read_keys")
+        if self.kafka.late_keys:
+            self.kafka.late_keys -= 1
+            ranges = {name: (start, start) for name, (start, _) in ranges.items()}
         return {name: self._keys(name, *offsets) for name, offsets in ranges.items()}
 
     def _keys(self, name: str, start: int, end: int) -> Keys | TopicFailure:

@@ -16,6 +16,7 @@ from seawall.reconciler import Reconciler
 from tests.fakes.dataplane import FakeDataPlane, FakeMetadataStore, FakeRegion
 from tests.ledger.test_ledger_watch import look, watch
 from tests.support.mutants import find_survivors
+from tests.support.source_mutants import rewritten
 from tests.worlds.purge_world import NAMESPACE, REGIONS, TOPICS, WAL, World
 
 AGAIN = Key(NAMESPACE, "again")
@@ -115,6 +116,23 @@ def test_a_metasrv_of_another_installation_with_the_same_host_names_is_contradic
     assert run_again(world, same_process=same_process, metasrv=True, etcd=False) == {}
     skipped = world.run(AGAIN).status.skipped
     assert {one.topic: one.reason for one in skipped} == dict.fromkeys(TOPICS, Reason.RECORDS_OF_OTHERS.value)
+
+
+def test_a_log_that_there_was_no_time_to_read_is_asked_again() -> None:
+    """A broker that was slow once has not said that the regions are its log's."""
+    world = purged()
+    add_staging(world, table=1024, domain="")
+    world.kafka.late_keys = 1
+    assert run_again(world, same_process=False, metasrv=True, etcd=False) == {}
+    assert world.kafka.late_keys == 0
+
+
+def test_a_log_that_answered_is_not_asked_the_same_again() -> None:
+    world = World()
+    world.start_run()
+    world.settle()
+    before = world.kafka.requests["read_keys"]
+    assert before < world.kafka.requests["describe_offsets"] / 2
 
 
 @pytest.mark.parametrize("auto_prune", ["Logical", "Disabled"])
@@ -244,6 +262,14 @@ def test_every_guard_against_the_wrong_database_is_missed_when_it_is_taken_away(
                 lambda: test_a_metasrv_of_another_installation_with_the_same_host_names_is_contradicted_by_the_log(
                     same_process=False
                 ),
+            ),
+            (
+                rewritten(LogWitnesses, "_keep", "strangers or question.is_answered(keys.by_offset)", "True"),
+                test_a_log_that_there_was_no_time_to_read_is_asked_again,
+            ),
+            (
+                rewritten(LogWitnesses, "_keep", "strangers or question.is_answered(keys.by_offset)", "strangers"),
+                test_a_log_that_answered_is_not_asked_the_same_again,
             ),
             (versions_believed, test_a_declared_version_that_does_not_run_purges_nothing),
             (versions_believed, test_a_version_that_nobody_knows_purges_nothing),

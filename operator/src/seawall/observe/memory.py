@@ -94,7 +94,7 @@ class LogWitnesses:
     """By topic the question, and the regions that its log contradicted."""
 
     def ask(self, logs: KafkaLogs, found: Assessment, read: Read) -> Assessment:
-        """Asks the logs whose records would be deleted, or skipped at a restart; the same question is asked once."""
+        """Asks the logs whose records would be deleted, or skipped at a restart; what is answered is asked once."""
         planned = plan(found.inputs)
         wanted = {planned.topics.names[row] for row in np.flatnonzero(planned.purge_to.known)}
         ids = {name: log.topic_id for name, log in read.logs.items()}
@@ -103,8 +103,14 @@ class LogWitnesses:
         answers = logs.read_keys({name: (one.start, one.end) for name, one in new.items()}) if new else {}
         for name, keys in answers.items():
             if isinstance(keys, Keys):
-                self._answered[name] = new[name], find_strangers(new[name], keys.by_offset)
+                self._keep(name, new[name], keys)
         return found.with_records_of_others({name for name, one in asked.items() if self._answer(name, one)})
+
+    def _keep(self, topic: str, question: Question, keys: Keys) -> None:
+        """What was read in part and contradicts nobody is no answer: more of it may, so it is asked again."""
+        strangers = find_strangers(question, keys.by_offset)
+        if strangers or question.is_answered(keys.by_offset):
+            self._answered[topic] = question, strangers
 
     def _answer(self, topic: str, question: Question) -> tuple[int, ...] | None:
         asked, strangers = self._answered.get(topic, (None, ()))

@@ -37,6 +37,10 @@ class Question:
     end: int
     flushed: Mapping[int, int]
 
+    def is_answered(self, keys: Mapping[int, bytes | None]) -> bool:
+        """Whether the records were read up to the last one: they come in order, for as long as there was time."""
+        return self.end - 1 in keys
+
 
 def questions(
     regions: Regions, topics: Topics, topic_ids: Mapping[str, str | None], wanted: Collection[str]
