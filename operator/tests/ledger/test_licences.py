@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 from seawall.api.meta import Key
+from seawall.api.v1alpha1 import cluster, record_shards
 from seawall.api.v1alpha1.cluster import WALCluster
 from seawall.api.v1alpha1.hold import WALHold
 from seawall.controllers import purge as wal_purge
@@ -27,7 +28,8 @@ from tests.ledger.test_ledger_watch import look, watch
 from tests.purge import test_purge_dead as dead
 from tests.purge import test_purge_unused as unused
 from tests.support.mutants import find_survivors
-from tests.worlds.purge_world import NAMESPACE, REGIONS, ROWS, TOPICS, Calls, World
+from tests.support.source_mutants import rewritten
+from tests.worlds.purge_world import NAMESPACE, REGIONS, ROWS, TOPICS, WAL, Calls, World
 
 OTHER = Key("other", "wal")
 LATER = timedelta(hours=30)
@@ -170,6 +172,28 @@ def test_intents_that_are_gone_are_a_finding_and_no_first_contact() -> None:
     assert world.records().keys() == set(TOPICS)
 
 
+@pytest.mark.parametrize("wal", [{}, {"recordShards": [0, 99]}, {"recordShards": None}, "many"], ids=str)
+def test_a_status_of_which_a_part_does_not_fit_still_says_which_intents_there_were(wal: Any) -> None:
+    """By another version, say. Where nobody can read which there were, none is a first contact."""
+    world = World()
+    look(world, watch(world), times=10)
+    remember_shards(world)
+    found = dict(world.kube.raw_status(WAL, WALCluster))
+    damaged = {**found["wal"], **wal} if isinstance(wal, dict) else wal
+    world.kube.write_raw_status(WAL, WALCluster, {**found, "topics": "many", "wal": damaged})
+    world.intents.__init__()  # type: ignore[misc] # somebody deletes the ConfigMaps
+    assert {line.reason for line in look(world, watch(world), times=2).lines} == {Reason.INTENTS_LOST}
+    assert not world.records(), "nothing is recorded anew by itself"
+
+
+def test_a_status_of_which_a_part_does_not_fit_and_that_knows_no_intents_is_a_first_contact() -> None:
+    world = World()
+    found = world.kube.raw_status(WAL, WALCluster)
+    world.kube.write_raw_status(WAL, WALCluster, {**found, "topics": "many"})
+    look(world, watch(world), times=2)
+    assert world.records().keys() == set(TOPICS)
+
+
 def remember_shards(world: World) -> None:
     """What the controller of the WALCluster writes of the newest page."""
     from seawall.api.v1alpha1.cluster import WALStatus  # noqa: PLC0415 - one test's
@@ -218,6 +242,16 @@ def test_every_question_at_the_act_is_missed_when_it_is_not_asked() -> None:
                 lambda: test_a_walcluster_that_claims_the_topics_while_the_leader_is_frozen_stops_it(DeleteRecords),
             ),
             (no_intents, test_intents_that_are_removed_while_a_delete_is_frozen_stop_it),
+            (
+                rewritten(record_shards, "read_record_shards", "if wal is None:", "if wal:", cluster),
+                lambda: test_a_status_of_which_a_part_does_not_fit_still_says_which_intents_there_were({}),
+            ),
+            (
+                rewritten(record_shards, "read_record_shards", "        return ALL\n", "        return ()\n", cluster),
+                lambda: test_a_status_of_which_a_part_does_not_fit_still_says_which_intents_there_were(
+                    {"recordShards": None}
+                ),
+            ),
             (lost_is_first_contact, test_intents_that_are_gone_are_a_finding_and_no_first_contact),
         ]
     )

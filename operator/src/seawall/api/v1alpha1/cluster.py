@@ -24,6 +24,7 @@ from seawall.api.v1alpha1.kafka_spec import KafkaSpec as KafkaSpec  # noqa: PLC0
 from seawall.api.v1alpha1.managed_kafka import ManagedKafka
 from seawall.api.v1alpha1.managed_kafka_status import ManagedKafkaStatus, NodeRemoval, VoterChange
 from seawall.api.v1alpha1.reassignment import ReassignmentSpec, ReassignmentStatus
+from seawall.api.v1alpha1.record_shards import RecordShards, read_record_shards
 from seawall.api.v1alpha1.rollout import RestartStatus
 from seawall.api.v1alpha1.subscription_targets import SubscriptionSpec
 from seawall.api.v1alpha1.topic_pool import TopicsSpec
@@ -164,7 +165,7 @@ class WALStatus(StatusModel):
     """Bytes of the topics on disk, one replica of each; absent while Kafka does not say."""
     purgeable_bytes: Annotated[int, Field(ge=0)] | None = None
     """About how many of them a run that begins now would delete. Disk is freed later, by whole segments."""
-    record_shards: Annotated[tuple[Annotated[int, Field(ge=0, le=15)], ...], Field(max_length=16)] = ()
+    record_shards: RecordShards = ()
     """The ConfigMaps of intents and identities (seawall-intents-…) that there are. One that goes missing is a finding,
     IntentsLost, and no first contact."""
 
@@ -266,18 +267,20 @@ class WALCluster(Resource[WALClusterSpec, WALClusterStatus]):
 
     @classmethod
     def _parse_status(cls, raw: Mapping[str, Any]) -> tuple[WALClusterStatus, Mapping[str, Any]]:
-        """A part that does not fit is left out, but for guards: what is pinned, a disruption, a decided deletion."""
+        """A part that does not fit is left out, but for guards: pins, a disruption, a deletion, which records exist."""
         try:
             return WALClusterStatus.model_validate(with_disruption(raw)), {}
         except ValidationError:
             cluster_id = (raw.get("kafka") or {}).get("clusterId")
             managed_id = (raw.get("managedKafka") or {}).get("clusterId")
             pinned = KafkaStatus(cluster_id=str(cluster_id), brokers=BrokersStatus(total=0, online=0))
+            shards = read_record_shards(raw.get("wal"))
             unknown = DeletionStatus(decided_at=datetime.fromtimestamp(0, UTC), topics=0)
             return WALClusterStatus(
                 kafka=pinned if cluster_id else None,
                 managed_kafka=ManagedKafkaStatus(cluster_id=str(managed_id)[:64]) if managed_id else None,
                 data_plane=_pinned_database(raw),
+                wal=WALStatus(topics=0, purgeable=0, held_back=0, record_shards=shards) if shards else None,
                 disruption=read_disruption(raw),
                 deletion=unknown if raw.get("deletion") else None,
             ), {}
