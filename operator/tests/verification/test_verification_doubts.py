@@ -82,6 +82,33 @@ def purged(world: VerificationWorld) -> dict[str, int]:
     return world.log_starts()
 
 
+def test_a_leader_whose_clock_is_ahead_makes_no_verdict_newer_than_it_is() -> None:
+    """Its good one is of before the bad one of the next leader, also when that clock's time has come."""
+    world = VerificationWorld()
+    flush_all(world)
+    world.time.ahead = timedelta(hours=1)
+    world.start()
+    world.settle_verification()
+    world.time.ahead = timedelta(0)
+    world.bad = {"wal_1"}
+    world.start(LATER.name)
+    world.settle_job(world.verifier(), WALVerification, LATER)
+    world.time.time += timedelta(hours=2)
+    assert purged(world) == {"wal_0": 36, "wal_1": 0, "wal_2": 36}
+
+
+def test_an_operator_whose_clock_is_behind_takes_no_old_verdict_for_recent() -> None:
+    world = VerificationWorld()
+    flush_all(world)
+    world.start()
+    world.settle_verification()
+    world.time.time += timedelta(hours=25)
+    world.time.ahead = timedelta(hours=-2)
+    world.start_run(safety=REQUIRED)
+    assert skipped(world.settle()) == {"VerificationTooOld"}
+    assert set(world.log_starts().values()) == {0}
+
+
 def test_a_bad_verdict_outlives_its_ttl_and_goes_when_nothing_counts_without_it() -> None:
     world = after_a_bad_verdict(ttlSecondsAfterFinished=60)
     world.time.time += 10 * MINUTE

@@ -14,11 +14,12 @@ from seawall.api.meta import Rule
 from seawall.api.v1alpha1 import spark_spec
 from seawall.api.v1alpha1.spark_job import Outcome
 from seawall.controllers.verification import WALVerificationController
+from seawall.domain.ledger import assess
 from seawall.domain.ledger.observation import Verifying
 from seawall.domain.spark_job import allowed as allowing
 from seawall.domain.spark_job import attempt, case, decide, following, holding, request
 from seawall.domain.verification import contract, doubts, kind, schedule, selection
-from seawall.observe import claims
+from seawall.observe import claims, memory
 from tests.purge import test_purge_verified as purges
 from tests.support.mutants import Mutant, find_survivors
 from tests.support.source_mutants import rewritten
@@ -208,6 +209,14 @@ MUTANTS: tuple[Mutant, ...] = (
     (
         rewritten(claims, "_is_of", "in {None, cluster.metadata.name}", "== cluster.metadata.name"),
         doubted.test_a_bad_verdict_counts_also_when_its_spec_cannot_be_read,
+    ),
+    (
+        rewritten(WALVerificationController, "now", "self.clock.trusted().shared", "self.clock.now()"),
+        doubted.test_a_leader_whose_clock_is_ahead_makes_no_verdict_newer_than_it_is,
+    ),
+    (
+        rewritten(assess, "assess", "read.shared_now or read.now", "read.now", memory),
+        doubted.test_an_operator_whose_clock_is_behind_takes_no_old_verdict_for_recent,
     ),
     (no_grant, stories.test_nothing_is_submitted_before_the_hold_is_granted),
     (any_request, stories.test_a_verdict_about_another_request_proves_nothing),

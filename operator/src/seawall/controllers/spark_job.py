@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from dataclasses import dataclass, field
+from datetime import datetime
 from functools import partial
 from typing import Any, ClassVar, Generic, TypeVar, assert_never
 
@@ -79,6 +80,10 @@ class SparkJobController(Controller[ObjectT, Observed, StatusT, JobAction], Gene
         """What its kind alone decides a request by."""
         return None
 
+    def now(self) -> datetime:
+        """The time that its status goes by."""
+        return self.clock.now()
+
     def forget(self, key: Key) -> None:
         """Drops the look that was kept."""
         self.announced.pop(key, None)
@@ -86,19 +91,19 @@ class SparkJobController(Controller[ObjectT, Observed, StatusT, JobAction], Gene
     def observe(self, obj: ObjectT) -> Observed:
         """Reads the parts of the attempt, and looks at the ledger when the next step depends on it."""
         if obj.metadata.deletion_timestamp is not None:
-            return Observed(self.clock.now())
+            return Observed(self.now())
         self.measure(obj)
         try:
             return self._read_parts(obj)
         except Refused as error:
-            return Observed(self.clock.now(), obstacle=str(error))
+            return Observed(self.now(), obstacle=str(error))
 
     def _read_parts(self, obj: ObjectT) -> Observed:
         key = attempt_key(obj.metadata.key, obj.status.attempt)
         hold, application = self.kube.get(WALHold, key), self.applications.get(key)
         if obj.status.is_over:
             stays = self.outlives_ttl(obj)
-            return Observed(self.clock.now(), hold=hold, application=application, outlives_ttl=stays)
+            return Observed(self.now(), hold=hold, application=application, outlives_ttl=stays)
         cluster = named_cluster(self.kube, obj)
         is_holding = obj.status.stage is JobStage.HOLDING
         if hold is None:  # what is held next is of another look
@@ -113,7 +118,7 @@ class SparkJobController(Controller[ObjectT, Observed, StatusT, JobAction], Gene
         )
         goes_by_details = (observes and hold is not None) or self.job.goes_by_details(obj.status)
         return Observed(
-            now=self.clock.now(),
+            now=self.now(),
             cluster=cluster,
             # After the hold was read, and so after its grant: the request is of a time at which the log was held.
             observation=self._observe(obj, cluster) if observes and cluster is not None else None,

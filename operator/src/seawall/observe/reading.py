@@ -212,6 +212,7 @@ class LedgerReader:
             recorded=_announced(parts.frozen, database.prune_mode, database.snapshot),
             ended=self.stopwatch.milliseconds(),
             now=parts.time.now,
+            shared_now=parts.time.shared,
             unreadable_records=parts.shards.unreadable_topics(parts.logs),
             verified=parts.verifications.verified,
             stopped=cluster.metadata.stops_deletes,

@@ -277,6 +277,13 @@ MUTANTS = (
         "test_scenarios.test_a_verification_that_is_too_old_says_so()",
     ),
     Mutant(
+        "a good verdict from the future counts",
+        f"{LEDGER}/bounds.py",
+        " and not is_ahead and ",
+        " and ",
+        "test_scenarios.test_a_good_verdict_from_the_future_counts_for_nothing()",
+    ),
+    Mutant(
         "end of a verification used as its start",
         f"{LEDGER}/declared.py",
         "level, row.verified_from, ended, ",

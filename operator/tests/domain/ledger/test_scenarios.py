@@ -18,6 +18,7 @@ from seawall.domain.ledger.held import Claim
 from seawall.domain.ledger.ledger import Ledger
 from seawall.domain.ledger.mode import Mode
 from seawall.domain.ledger.policy import Level, Policy, Requirement
+from seawall.domain.times import CLOCKS_AGREE
 from tests.domain.ledger.simulation.database import STANDBY
 from tests.domain.ledger.simulation.operator import START
 from tests.domain.ledger.simulation.world import GRACE, SAFETY, World
@@ -554,6 +555,19 @@ def test_no_verification_counts_that_ended_before_one_that_found_the_log_bad() -
     assert purge(world) == 0
     assert sentence(world) == "VerificationMissing"
     world.store.verified = (good, bad, replace(bad, replays=True, finished_at=now - timedelta(minutes=5)))
+    assert purge(world) == 6
+
+
+def test_a_good_verdict_from_the_future_counts_for_nothing() -> None:
+    """It was written by a clock that was ahead: nobody knows whether it is newer than a bad one."""
+    world, topic_id = gated(Level.COVERAGE)
+    now = now_of(world)
+    bad = Verified("wal_0", topic_id, Level.COVERAGE, 6, now - timedelta(minutes=10), replays=False)
+    good = replace(bad, replays=True, finished_at=now + timedelta(minutes=30))
+    world.store.verified = (good, bad)
+    assert purge(world) == 0
+    assert sentence(world) == "VerificationMissing"
+    world.store.verified = (replace(good, finished_at=now + CLOCKS_AGREE), bad)
     assert purge(world) == 6
 
 

@@ -124,7 +124,8 @@ def assess(memory: Memory, read: Read, prune_mode: PruneMode, policies: Iterable
     too_short = watched_too_shortly(reports_history, read.began, open_grace)
     long_enough = observed_at.known & (read.began - observed_at.numbers >= open_grace)
     followers = follower_bounds(table.followers, regions, fresh.settled, regions.region[dead.dead], counts)
-    bounds = make_bounds(names, read.logs, claims, Watched(too_short, long_enough, followers), read.now)
+    watched = Watched(too_short, long_enough, followers)
+    bounds = make_bounds(names, read.logs, claims, watched, read.shared_now or read.now)
     bounds = replace(bounds, restarting=kept_for_restarts(read.restarts, regions, topics, bounds))
     adopted = {name for name, found in identities.items() if found.is_readopted}
     flushed = flushed_ids.remember(memory.flushed.forget(_regions_of(table, adopted)), regions, counted)

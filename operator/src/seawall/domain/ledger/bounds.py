@@ -16,6 +16,7 @@ from seawall.domain.ledger.holds import lowest_claims
 from seawall.domain.ledger.intents import FenceRecord
 from seawall.domain.ledger.policy import EffectivePolicy, Level, Requirement
 from seawall.domain.ledger.tables import Bounds, TopicLog
+from seawall.domain.times import CLOCKS_AGREE
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,13 +76,16 @@ def make_bounds(
     watched: Watched,
     now: datetime,
 ) -> Bounds:
-    """The columns. A record or a verification of another topic id than Kafka's counts for nothing."""
+    """The columns. A record or a verification of another topic id than Kafka's counts for nothing.
+
+    `now` is by the clock of the verdicts.
+    """
     policies = [claims.policies.get(name) for name in names]
     lowest, everything = lowest_claims(claims.holds or ())
     floor_of_all = None if everything is None else (0, everything)
     held = [floor_of_all or lowest.get(name) for name in names]
     ids = {name: log.topic_id for name, log in logs.items()}
-    fitting = _fitting(claims.verified, ids, claims.policies)
+    fitting = _fitting(claims.verified, ids, claims.policies, now)
     found = _greatest_recent(fitting, claims.policies, now)
     records = (claims.records.get(name) for name in names)
     return Bounds(
@@ -118,7 +122,10 @@ def make_bounds(
 
 
 def _fitting(
-    verified: Iterable[Verified], ids: Mapping[str, str | None], policies: Mapping[str, EffectivePolicy]
+    verified: Iterable[Verified],
+    ids: Mapping[str, str | None],
+    policies: Mapping[str, EffectivePolicy],
+    now: datetime,
 ) -> dict[str, list[Verified]]:
     """By topic the good runs that looked at the log which Kafka has, as closely as the topic's policy requires."""
     of_this_log = [run for run in verified if run.topic_id == ids.get(run.topic)]
@@ -131,7 +138,9 @@ def _fitting(
         required = _requirement(run.topic, policies)
         # No bad one is newer than the newest bad one: whatever is, is good.
         is_newer = run.topic not in doubted or run.finished_at > doubted[run.topic]
-        if is_newer and required is not None and run.level >= required.level:
+        # By a clock that was ahead it would be newer than bad ones of later, and for longer than it may count.
+        is_ahead = run.finished_at - now > CLOCKS_AGREE
+        if is_newer and required is not None and not is_ahead and run.level >= required.level:
             found.setdefault(run.topic, []).append(run)
     return found
 

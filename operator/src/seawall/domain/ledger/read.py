@@ -46,6 +46,8 @@ class Read:
     """As `began`, after everything was read."""
     now: datetime
     """The operator's wall clock."""
+    shared_now: datetime | None = None
+    """The API server's clock, by which verdicts are written; None: nobody knows it."""
     unreadable_records: frozenset[str] = frozenset()
     verified: tuple[Verified, ...] = ()
     stopped: bool = False
