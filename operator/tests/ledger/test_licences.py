@@ -13,14 +13,19 @@ from typing import Any
 import pytest
 
 from seawall.api.meta import Key
+from seawall.api.resource import Listing
 from seawall.api.v1alpha1 import cluster, record_shards
 from seawall.api.v1alpha1.cluster import WALCluster
 from seawall.api.v1alpha1.hold import WALHold
 from seawall.controllers import purge as wal_purge
+from seawall.controllers.permission import require_policies
 from seawall.controllers.purge import WALPurgeController
+from seawall.domain.errors import Conflict
 from seawall.domain.ledger import rules
+from seawall.domain.ledger.observation import Observation
 from seawall.domain.ledger.reasons import Reason
 from seawall.domain.purge.actions import Announce, DeleteRecords
+from seawall.observe import claims
 from seawall.observe.opened_cluster import ClusterOpener
 from tests.fakes.dataplane import FakeRegion
 from tests.hold.test_wal_hold import granter
@@ -139,6 +144,37 @@ def test_a_walcluster_that_claims_the_topics_while_the_leader_is_frozen_stops_it
     assert set(world.log_starts().values()) == {0}
 
 
+def make_policy(world: World) -> None:
+    world.declare_policy("late", safety={"staleAfter": "60s", "openGrace": "70s", "keepEntries": 1000})
+
+
+def edit_policy(world: World) -> None:
+    world.declare_policy(safety={"staleAfter": "60s", "openGrace": "70s", "keepEntries": 1000})
+
+
+@pytest.mark.parametrize("kind", [Announce, DeleteRecords])
+@pytest.mark.parametrize("declare", [make_policy, edit_policy], ids=lambda declare: declare.__name__)
+def test_a_policy_that_is_declared_while_the_leader_is_frozen_counts(
+    kind: type, declare: Callable[[World], None]
+) -> None:
+    world = World()
+    world.declare_policy(safety={"staleAfter": "60s", "openGrace": "70s"})
+    settle_frozen(world, kind, lambda: declare(world))
+    assert set(world.log_starts().values()) == {0}
+    markers = {marker.pruned_entry_id for marker in world.store.snapshot().topics.values()}
+    assert kind is DeleteRecords or markers == {0}
+
+
+def test_policies_that_cannot_all_be_read_at_the_act_stop_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    world = World()
+    found = world.observer().observe(world.cluster())
+    assert isinstance(found, Observation)
+    require_policies(world.kube, world.cluster(), found.cluster)
+    monkeypatch.setattr(world.kube, "list", lambda *_: Listing([], complete=False))
+    with pytest.raises(Conflict, match="could not all be read"):
+        require_policies(world.kube, world.cluster(), found.cluster)
+
+
 def test_intents_that_are_removed_while_a_delete_is_frozen_stop_it() -> None:
     """Else a hold would be granted by intents that nobody knows any more, and then be overtaken."""
     world = World()
@@ -219,6 +255,9 @@ def test_every_question_at_the_act_is_missed_when_it_is_not_asked() -> None:
         patch.setattr(rules, "LEFT_ALONE", kept)
         no_claims(patch)
 
+    def no_policies(patch: pytest.MonkeyPatch) -> None:
+        patch.setattr(wal_purge, "require_policies", lambda *_: None)
+
     def no_intents(patch: pytest.MonkeyPatch) -> None:
         patch.setattr(wal_purge, "require_intents", lambda *_: None)
 
@@ -240,6 +279,18 @@ def test_every_question_at_the_act_is_missed_when_it_is_not_asked() -> None:
             (
                 no_claims,
                 lambda: test_a_walcluster_that_claims_the_topics_while_the_leader_is_frozen_stops_it(DeleteRecords),
+            ),
+            (
+                no_policies,
+                lambda: test_a_policy_that_is_declared_while_the_leader_is_frozen_counts(Announce, make_policy),
+            ),
+            (
+                no_policies,
+                lambda: test_a_policy_that_is_declared_while_the_leader_is_frozen_counts(DeleteRecords, edit_policy),
+            ),
+            (
+                rewritten(claims, "_versions", "policy.metadata.generation", "0"),
+                lambda: test_a_policy_that_is_declared_while_the_leader_is_frozen_counts(DeleteRecords, edit_policy),
             ),
             (no_intents, test_intents_that_are_removed_while_a_delete_is_frozen_stop_it),
             (

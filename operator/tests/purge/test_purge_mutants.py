@@ -32,6 +32,7 @@ from seawall.domain.ledger.report_history import ReportHistory, freshness
 from seawall.domain.ledger.tables import Freshness, TopicLog
 from seawall.domain.purge import stages, state, status
 from seawall.domain.purge.reasons import TopicEnd
+from seawall.observe import claims
 from seawall.observe.connections import prunes
 from seawall.observe.memory import RecentTopics
 from seawall.observe.opened_cluster import ClusterOpener, OpenedCluster, named_cluster
@@ -145,7 +146,12 @@ def fence_of_one_topic_only(patch: Patch) -> None:
 
 def own_policy_only(patch: Patch) -> None:
     """A manual run may be weaker than the policies."""
-    patch.setattr(observe.reading, "read_policies", lambda _, __, run: [policy_of(run)])
+
+    def own_only(kube: Any, cluster: Any, run: Any) -> Any:
+        own: Any = policy_of(run)
+        return replace(claims.read_policies(kube, cluster, run), declared=(own,))
+
+    patch.setattr(observe.reading, "read_policies", own_only)
 
 
 def refusals_forgotten(patch: Patch) -> None:

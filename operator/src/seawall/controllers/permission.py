@@ -18,7 +18,7 @@ from seawall.domain.ledger.shards import PoolId, shards_of
 from seawall.domain.min_isr import why_not_cancel, why_not_fewer
 from seawall.domain.partitions import Partition, PartitionId
 from seawall.domain.sharing import Sharing
-from seawall.observe.claims import current_licence
+from seawall.observe.claims import current_licence, policy_versions
 from seawall.observe.ledger import LedgerObserver
 from seawall.observe.opened_cluster import Blocked, OpenedCluster
 from seawall.observe.sharing import observe_sharing
@@ -106,6 +106,21 @@ def require_same(observer: LedgerObserver, cluster: WALCluster, decided: Observe
         raise Conflict(blocked.found.message) from blocked
     require_settings(opened, decided)
     return opened
+
+
+def require_policies(kube: Kube, cluster: WALCluster, decided: ObservedCluster) -> None:
+    """That right now the WALPurgePolicies are those that were decided by: another one may keep more.
+
+    Raises:
+        Conflict: one was made, edited or removed, or not all can be read.
+        SeawallError: the API server did not answer, or refused.
+    """
+    try:
+        now = policy_versions(kube, cluster)
+    except Blocked as blocked:
+        raise Conflict(blocked.found.message) from blocked
+    if now != decided.policies:
+        raise Conflict(f"the WALPurgePolicies of WALCluster {cluster.metadata.key} changed since it was decided")
 
 
 def require_settings(opened: OpenedCluster, decided: ObservedCluster) -> None:

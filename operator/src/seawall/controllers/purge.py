@@ -15,6 +15,7 @@ from seawall.controllers.permission import (
     require_flushed,
     require_intents,
     require_licence,
+    require_policies,
     require_same,
 )
 from seawall.controllers.targets import write_targets
@@ -122,7 +123,10 @@ class WALPurgeController(Controller[WALPurge, Observed, WALPurgeStatus, PurgeAct
             self.meter.count_run(Key(obj.metadata.namespace, obj.spec.cluster_ref.name), status)
 
     def perform(self, obj: WALPurge, action: PurgeAction) -> Event:
-        """Does one action; right before it, all that may stop it is read anew."""
+        """Does one action; right before it, what may stop it is read anew.
+
+        Not so verifications and holds: a bad verdict, or a hold that is not granted yet, stops what is decided next.
+        """
         match action:
             case FlushRegions():
                 return self._flush(obj, action)
@@ -161,13 +165,16 @@ class WALPurgeController(Controller[WALPurge, Observed, WALPurgeStatus, PurgeAct
         cluster = self._still_may(obj, action.cluster)
         opened = require_same(self.observer, cluster, action.cluster)
         require_flushed(opened, action.cluster, action.flushed)
+        require_policies(self.kube, cluster, action.cluster)
         self._still_may(obj, action.cluster)
         changed = opened.parts.metadata_store.advance_markers(action.moves, opened.topics.prefix, cluster.metadata.uid)
         if len(changed) == len(action.moves):
             raise OutsideUnavailable(next(iter(changed.values())))
 
     def _delete(self, obj: WALPurge, action: DeleteRecords) -> None:
-        opened = require_same(self.observer, self._still_may(obj, action.cluster), action.cluster)
+        cluster = self._still_may(obj, action.cluster)
+        opened = require_same(self.observer, cluster, action.cluster)
+        require_policies(self.kube, cluster, action.cluster)
         require_intents(self.observer.intents, action.pool, action.before, action.topic_ids)
         before = _of_same_logs(opened, action)
         self._still_may(obj, action.cluster)

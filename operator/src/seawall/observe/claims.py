@@ -20,7 +20,7 @@ from seawall.domain.ledger.declarations import DeadRegions, Unused, parse_dead, 
 from seawall.domain.ledger.declared import hold_of, level_of, policy_of, verified_by
 from seawall.domain.ledger.fence import Readoption, parse_readoption
 from seawall.domain.ledger.held import Hold
-from seawall.domain.ledger.observation import Licence, UnavailableReason, Verifying
+from seawall.domain.ledger.observation import Licence, PolicyVersions, UnavailableReason, Verifying
 from seawall.domain.ledger.policy import Policy
 from seawall.domain.restore.others import AT_WORK
 from seawall.domain.restore.scratch_names import is_scratch
@@ -95,7 +95,16 @@ def current_licence(cluster: WALCluster, clock: Clock, *, follows_readopt: bool)
     return Licence(said.unused, said.dead, adoption)
 
 
-def read_policies(kube: Kube, cluster: WALCluster, run: WALPurge | None) -> list[Policy]:
+@dataclass(frozen=True, slots=True)
+class Policies:
+    """What is declared of purges of a WALCluster, and by which version of each WALPurgePolicy."""
+
+    declared: tuple[Policy, ...]
+    """The policies, and the run, which counts as one more."""
+    versions: PolicyVersions
+
+
+def read_policies(kube: Kube, cluster: WALCluster, run: WALPurge | None) -> Policies:
     """All policies of the WALCluster, and the run.
 
     Raises:
@@ -103,10 +112,8 @@ def read_policies(kube: Kube, cluster: WALCluster, run: WALPurge | None) -> list
         SeawallError: the API server did not answer, or refused.
     """
     objects: list[WALPurgePolicy | WALPurge] = [] if run is None else [run]
-    listing = kube.list(WALPurgePolicy, cluster.metadata.namespace)
-    objects += [policy for policy in listing.items if _is_of(policy, cluster)]
-    if not listing.complete:
-        raise Blocked(UnavailableReason.KUBERNETES, "the WALPurgePolicies of the namespace could not all be read")
+    policies = _list_policies(kube, cluster)
+    objects += policies
     found: list[Policy] = []
     for each in objects:
         policy = policy_of(each)
@@ -114,7 +121,28 @@ def read_policies(kube: Kube, cluster: WALCluster, run: WALPurge | None) -> list
             message = f"{each.KIND.kind} {each.metadata.name} cannot be read, and may be strict: {policy.message}"
             raise Blocked(UnavailableReason.POLICY_INVALID, message)
         found.append(policy)
-    return found
+    return Policies(tuple(found), _versions(policies))
+
+
+def policy_versions(kube: Kube, cluster: WALCluster) -> PolicyVersions:
+    """Those that there are now.
+
+    Raises:
+        Blocked: not all can be read.
+        SeawallError: the API server did not answer, or refused.
+    """
+    return _versions(_list_policies(kube, cluster))
+
+
+def _list_policies(kube: Kube, cluster: WALCluster) -> list[WALPurgePolicy]:
+    listing = kube.list(WALPurgePolicy, cluster.metadata.namespace)
+    if not listing.complete:
+        raise Blocked(UnavailableReason.KUBERNETES, "the WALPurgePolicies of the namespace could not all be read")
+    return [policy for policy in listing.items if _is_of(policy, cluster)]
+
+
+def _versions(policies: Iterable[WALPurgePolicy]) -> PolicyVersions:
+    return frozenset((policy.metadata.uid, policy.metadata.generation) for policy in policies)
 
 
 @dataclass(frozen=True, slots=True)

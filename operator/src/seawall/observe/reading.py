@@ -127,9 +127,9 @@ class LedgerReader:
         """
         opened = self.clusters.open(asked.cluster)
         policies = read_policies(self.clusters.kube, asked.cluster, asked.run)
-        parts = self._read_parts(remembered, asked, opened, policies)
+        parts = self._read_parts(remembered, asked, opened, policies.declared)
         read = self._read_of(asked, opened, parts)
-        found = remembered.decide(read, parts.database.prune_mode, policies, asked.run)
+        found = remembered.decide(read, parts.database.prune_mode, policies.declared, asked.run)
         if asked.run is not None:
             found = remembered.witnesses.ask(opened.logs, found, read)
         cluster, snapshot = asked.cluster, parts.database.snapshot
@@ -141,6 +141,7 @@ class LedgerReader:
                 current_licence(cluster, self.clock, follows_readopt=asked.readopts),
                 snapshot.issued_revision,
                 parts.database.wal,
+                policies.versions,
             ),
             parts.pool,
             frozenset(parts.logs),

@@ -166,6 +166,10 @@ def read_shards(found: Mapping[int, IntentShard | UnreadableShard]) -> ReadShard
     return ReadShards(versions, records, unreadable)
 
 
+PolicyVersions = frozenset[tuple[str, int]]
+"""Of each WALPurgePolicy of a WALCluster its uid and the generation of its spec."""
+
+
 @dataclass(frozen=True, slots=True)
 class ObservedCluster:
     """Which WALCluster was looked at, by which spec and declarations: before a change it must still be so.
@@ -179,6 +183,7 @@ class ObservedCluster:
     revision: int
     wal: WALSettings | None
     """What the metasrv ran with; None: it did not say, and nothing is deleted."""
+    policies: PolicyVersions = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
