@@ -18,7 +18,7 @@ from seawall.domain.partitions import PartitionId
 from seawall.reconciler import Reconciler
 from tests.fakes.kafka_moves import FakeMove
 from tests.worlds.in_sync_world import CHANGES, InSyncWorld
-from tests.worlds.managed_world import BROKERS, CONTROLLERS, WAL
+from tests.worlds.managed_world import BROKERS, CONTROLLERS, WAL, pool
 from tests.worlds.purge_world import Calls, Guard
 
 SILENT = NoKafka(Unreachable.NOT_ANSWERING, "no answer")
@@ -242,3 +242,19 @@ def test_of_another_pod_with_the_same_name_nothing_is_said(world: InSyncWorld) -
     with pytest.raises(Conflict):
         process.controller.perform(obj, action)
     assert world.objects.pods[WAL][1].in_sync is None
+
+
+def test_a_controller_that_votes_no_more_lacks_nothing(world: InSyncWorld) -> None:
+    """It is to be taken out: while it does not count, a budget would let none of the others go."""
+    brokers = pool("brokers", "broker", 0, 3)
+    world.edit(nodePools=[pool("controllers", "controller", 100, 5), brokers])
+    world.live(until=lambda: {103, 104} <= world.running and not world.tokens())
+    assert not any(world.objects.pods[WAL][node].is_gated and holds(world, node) for node in (103, 104))
+    world.edit(nodePools=[pool("controllers", "controller", 100, 3), brokers])
+    world.live(until=lambda: holds(world, 103) and holds(world, 104))
+
+
+def holds(world: InSyncWorld, node: int) -> bool:
+    """Whether it is said of its pod that it is in sync."""
+    said = world.objects.pods[WAL][node].in_sync
+    return said is not None and said.holds

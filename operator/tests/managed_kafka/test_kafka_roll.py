@@ -19,7 +19,7 @@ from seawall.domain.managed_kafka.objects import ObjectKind, spec_hash
 from seawall.handlers.metrics.rollout import RestartTelemetry
 from tests.fakes.kafka_reassigner import FakeReassigner
 from tests.worlds.kafka_roll_world import RollWorld
-from tests.worlds.managed_world import BROKERS, CONTROLLERS, WAL
+from tests.worlds.managed_world import BROKERS, CONTROLLERS, WAL, pool
 from tests.worlds.purge_world import Calls
 
 BROUGHT_UP = RollWorld().bring_up()
@@ -290,6 +290,17 @@ def test_prometheus_hears_how_nodes_are_and_how_far_the_roll_is(world: RollWorld
     world.kube.remove(WAL)
     world.process().tick(WAL)
     assert world.meters.kafka_nodes == {}
+
+
+def test_a_controller_that_votes_no_more_keeps_no_restart_waiting(world: RollWorld) -> None:
+    """It is to be taken out, and its turn has not come; it is restarted, too, and is back without a vote."""
+    brokers = pool("brokers", "broker", 0, 3)
+    world.edit(nodePools=[pool("controllers", "controller", 100, 5), brokers])
+    world.live(until=lambda: {103, 104} <= world.running and not world.tokens())
+    world.evicted.clear()
+    world.edit(nodePools=[pool("controllers", "controller", 100, 3), brokers], config=CONFIG)
+    world.live(until=lambda: world.roll().stage is RollStage.COMPLETED and world.roll().restarted == 8)
+    assert sorted(world.evicted) == [*BROKERS, *CONTROLLERS, 103, 104]
 
 
 def test_a_paused_one_is_not_rolled(world: RollWorld) -> None:

@@ -51,6 +51,10 @@ def an_edit_mends_nothing(patch: Patch) -> None:
 SLOT = of(stories.test_nothing_goes_while_a_datanode_is_restarted_and_its_entry_stays)
 MUTANTS: tuple[Mutant, ...] = (
     (nobody_asks_again, of(stories.test_a_person_who_pauses_right_before_the_act_is_in_time)),
+    (
+        rewritten(roll_facts, "is_caught_up", "return True", "pass"),
+        of(stories.test_a_controller_that_votes_no_more_keeps_no_restart_waiting),
+    ),
     (an_edit_mends_nothing, of(stories.test_a_broken_config_stops_at_one_node_and_an_edit_mends_it)),
     (
         rewritten(staleness, "why_stale", "if behind else None", "if False else None", kafka_nodes),

@@ -166,17 +166,18 @@ class RollWorld(ManagedWorld):
 
     def is_forbidden(self, pod: FoundPod) -> bool:
         """Whether the budget is against it; one that does not count goes while enough others do (IfHealthyBudget)."""
-        group = CONTROLLERS if pod.node in CONTROLLERS else self.brokers
-        counted = {n for n, each in self.objects.pods[WAL].items() if n in group and self.counts(each)}
-        return len(counted - {pod.node}) < self._min_available(group)
+        is_controller = pod.node >= CONTROLLERS[0]
+        group = {n: each for n, each in self.objects.pods[WAL].items() if (n >= CONTROLLERS[0]) == is_controller}
+        counted = {n for n, each in group.items() if self.counts(each)}
+        return len(counted - {pod.node}) < self._min_available("controllers" if is_controller else "brokers")
 
     def counts(self, pod: FoundPod) -> bool:
         """Whether a budget counts it: it is Ready, and stays."""
         is_open = not pod.is_gated or (pod.in_sync is not None and pod.in_sync.holds)
         return pod.is_ready and is_open and not pod.is_terminating
 
-    def _min_available(self, group: tuple[int, ...]) -> int:
-        name = "wal-kafka-controllers" if group is CONTROLLERS else "wal-kafka-brokers"
+    def _min_available(self, of: str) -> int:
+        name = f"wal-kafka-{of}"
         budgets = (each for (kind, _), each in self.objects.made.items() if kind is ObjectKind.BUDGET)
         return next((int(each.body["spec"]["minAvailable"]) for each in budgets if each.name == name), 0)
 

@@ -21,8 +21,8 @@ class KafkaNode:
         is_broker: whether it has replicas.
         is_controller: whether it is to be a voter.
         is_fenced: what Kafka says of the broker; None: it is not registered, or nobody knows.
-        is_caught_up: whether the voter has all of the metadata log but what a second brings; None: it is no voter, or
-            nobody knows.
+        is_caught_up: whether the voter has all of the metadata log but what a second brings, or need not, because it
+            is taken out and votes no more; None: it is no voter, or nobody knows.
         steady_since: since when each look has shown this pod Ready, registered, unfenced, caught up and in sync; None:
             the newest one did not.
         cause: why it is to be restarted; None: it is not.

@@ -149,9 +149,14 @@ def _is_fenced(answer: KafkaAnswer, node: Node) -> bool | None:
 
 
 def is_caught_up(case: Case, answer: KafkaAnswer, node: Node) -> bool | None:
-    """Whether a voter has all of the metadata log; who only follows it is none. None: it is none, or nobody knows."""
+    """Whether a voter has all of the metadata log; who only follows it is none. None: it is none, or nobody knows.
+
+    Of a controller that is taken out nobody waits for more, once its vote has gone: it never votes again.
+    """
     if isinstance(answer.quorum, str) or not node.pool.is_controller:
         return None
+    if node.is_leaving and node.id not in {voter.id for voter in answer.quorum.voters}:
+        return True
     quorum = replace(answer.quorum, observers=())
     heard = heard_of(quorum, node.id, case.identity.nodes.get(node.id, NodeRecord()))
     if heard is None:
