@@ -259,7 +259,7 @@ def abort_forgets_what_arrived(patch: Patch) -> None:
 
 def refusals_forgotten(patch: Patch) -> None:
     """What Kafka refused is asked again and again."""
-    patch.setattr(stages, "refused_rows", lambda *_: ())
+    patch.setattr(decide, "_refused_rows", lambda *_: ())
 
 
 def refusal_is_planned_again(patch: Patch) -> None:

@@ -24,6 +24,7 @@ A tick records or acts, never both. What is on its way is seen in Kafka, so a pr
 
 from __future__ import annotations
 
+from collections.abc import Collection, Mapping
 from typing import assert_never
 
 from seawall.api.meta import REASSIGNMENT_FINALIZER
@@ -34,8 +35,10 @@ from seawall.api.v1alpha1.reassignment import (
     ReassignmentSpec,
     ReassignmentStage,
     ReassignmentStatus,
+    RefusedPartition,
 )
 from seawall.domain.clocks import prolonged
+from seawall.domain.partitions import PartitionId
 from seawall.domain.reassignment import stages
 from seawall.domain.reassignment.actions import ElectLeaders, RemoveFinalizer, WriteJournal
 from seawall.domain.reassignment.case import MAX_MESSAGE, Case, Decision
@@ -233,7 +236,18 @@ def _with_refused(case: Case, decision: Decision) -> Decision:
     if not refused or status is None:
         return decision
     known = {(row.topic, row.partition) for row in case.status.refused}
-    rows = stages.refused_rows(refused, known)
+    rows = _refused_rows(refused, known)
     message = next(iter(refused.values()))
     update = {"message": message[:MAX_MESSAGE], "refused": (*case.status.refused, *rows)[:MAX_REFUSED]}
     return Decision(status.model_copy(update=update), (), REASSIGNMENT_WAIT_SECONDS, message)
+
+
+def _refused_rows(
+    refused: Mapping[PartitionId, str], known: Collection[tuple[str, int]]
+) -> tuple[RefusedPartition, ...]:
+    """What Kafka refused just now, as rows of the status."""
+    return tuple(
+        RefusedPartition(topic=found.topic, partition=found.partition, message=message[:512])
+        for found, message in sorted(refused.items())
+        if found not in known
+    )

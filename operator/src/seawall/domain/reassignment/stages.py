@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
-
 from seawall.api.meta import ABORT_ANNOTATION, PAUSED_ANNOTATION, REASSIGNMENT_FINALIZER
-from seawall.api.v1alpha1.reassignment import MAX_REFUSED, AbortCause, ReassignmentStage, RefusedPartition
+from seawall.api.v1alpha1.reassignment import MAX_REFUSED, AbortCause, ReassignmentStage
 from seawall.domain.ledger.restarts import pod_that_restarts
 from seawall.domain.min_isr import most_min_isr
-from seawall.domain.partitions import PartitionId
 from seawall.domain.reassignment.actions import (
     AddFinalizer,
     Cancel,
@@ -290,14 +287,3 @@ def _rebalance(case: Case) -> str | None:
 def _is_given_up(tracker: MoveTracker) -> bool:
     """Kafka refuses so much that something is wrong with all of it."""
     return tracker.count(Progress.REFUSED) >= MAX_REFUSED
-
-
-def refused_rows(
-    refused: Mapping[PartitionId, str], known: Collection[tuple[str, int]]
-) -> tuple[RefusedPartition, ...]:
-    """What Kafka refused just now, as rows of the status."""
-    return tuple(
-        RefusedPartition(topic=found.topic, partition=found.partition, message=message[:512])
-        for found, message in sorted(refused.items())
-        if found not in known
-    )
