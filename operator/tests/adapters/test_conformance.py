@@ -17,7 +17,7 @@ from seawall.adapters.http_database import wire
 from seawall.domain.dataplane.connection import HTTPConnection
 from tests.fakes.dataplane import FakeDataPlane, FakeMetadataStore, FakeRegion
 from tests.support.contract_facade import Ask, Facade, served, serving
-from tests.support.contract_mistakes import MISTAKES, OF_FOLLOWERS, Mistake, changing
+from tests.support.contract_mistakes import MISTAKES, OF_FOLLOWERS, OF_MARKERS, Mistake, changing
 
 Make = Callable[[Facade], Ask]
 FOLLOWED = 1024 << 32
@@ -88,6 +88,19 @@ def test_each_mistake_is_found(mistake: Mistake) -> None:
 @pytest.mark.parametrize("mistake", OF_FOLLOWERS, ids=lambda mistake: mistake.__name__)
 def test_mistakes_with_followers_are_found_as_such(mistake: Mistake) -> None:
     assert results(examined(mistake(database())))["followers report"] is Result.BROKEN
+
+
+@pytest.mark.parametrize("mistake", OF_MARKERS, ids=lambda mistake: mistake.__name__)
+def test_a_topic_with_regions_and_without_a_marker_is_found_as_such(mistake: Mistake) -> None:
+    """Nothing would ever be deleted from it, and nobody would learn why."""
+    assert results(examined(mistake(database())))["markers are known"] is Result.BROKEN
+
+
+def test_a_topic_that_nobody_uses_needs_no_marker() -> None:
+    facade = database()
+    assert isinstance(facade.store, FakeMetadataStore)
+    facade.store.put_topic("wal_2", None)
+    assert results(examined(served(facade)))["markers are known"] is Result.PASSED
 
 
 def test_two_answers_that_disagree_once_are_of_two_moments() -> None:

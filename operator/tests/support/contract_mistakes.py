@@ -112,6 +112,14 @@ def has_metadata_older_than_what_is_in_them(facade: Facade) -> Ask:
     return changing(facade, "/metadata", lambda found: found.update(revision=0))
 
 
+def has_no_marker_before_it_is_pruned(facade: Facade) -> Ask:
+    return changing(facade, "/metadata", lambda found: [topic.update(marker=None) for topic in found["topics"]])
+
+
+def leaves_out_topics_that_were_never_pruned(facade: Facade) -> Ask:
+    return changing(facade, "/metadata", lambda found: found["topics"].pop())
+
+
 def has_a_head_that_lags(facade: Facade) -> Ask:
     return changing(facade, "/head", lambda found: found.update(revision=1))
 
@@ -242,6 +250,7 @@ OF_FOLLOWERS: tuple[Mistake, ...] = (
     calls_a_follower_a_leader,
     has_a_follower_that_goes_back,
 )
+OF_MARKERS: tuple[Mistake, ...] = (has_no_marker_before_it_is_pruned, leaves_out_topics_that_were_never_pruned)
 MISTAKES: tuple[Mistake, ...] = (
     serves_another_version,
     has_a_new_identity_each_time,
@@ -255,6 +264,7 @@ MISTAKES: tuple[Mistake, ...] = (
     does_not_report_a_region,
     mixes_two_databases,
     has_metadata_older_than_what_is_in_them,
+    *OF_MARKERS,
     has_a_head_that_lags,
     names_topics_of_another_pool,
     has_errors_without_problems,

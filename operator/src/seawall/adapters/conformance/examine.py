@@ -24,6 +24,7 @@ CHECKS: tuple[Check, ...] = (
     reading.followers_report,
     reading.topics_are_the_pools,
     reading.starts_are_known,
+    reading.markers_are_known,
     reading.head_is_not_behind,
     reading.errors_are_problems,
     writing.flush_flushes,

@@ -209,6 +209,16 @@ def starts_are_known(server: Server) -> None:
             )
 
 
+def markers_are_known(server: Server) -> None:
+    """With markers every topic that has regions has one: 0 before anything is pruned, and never null."""
+    if not server.describe().capabilities.markers:
+        raise Skipped("the server declares no markers")
+    found = server.get("/metadata", wire.Metadata)
+    known = {one.topic for one in found.topics if one.marker is not None}
+    missing = sorted({one.topic for one in found.regions} - known)
+    require(not missing, f"topic {missing[:1]} has regions and no marker: nothing would ever be deleted from it")
+
+
 def head_is_not_behind(server: Server) -> None:
     """The head has at least the revision of metadata that were read before it, and the same claims."""
     metadata = server.get("/metadata", wire.Metadata)

@@ -111,7 +111,7 @@ def _possible(server: Server) -> tuple[changes.MarkerMove, str]:
     for topic in found.topics:
         ids = [flushed.get(one.id, (None, 0))[0] for one in found.regions if one.topic == topic.topic]
         least = min((each for each in ids if each is not None), default=0)
-        if ids and None not in ids and least > (topic.marker or 0):
+        if ids and None not in ids and topic.marker is not None and least > topic.marker:
             move = changes.MarkerMove(topic=topic.topic, marker=least, recorded=topic, revision=found.revision)
             return move, claim or OWNER
     raise Skipped("no marker can rise: write to each region, and flush it")

@@ -163,7 +163,8 @@ class TopicMarker(Message):
     topic: Topic
     """Name of the topic."""
     marker: EntryId | None
-    """No region needs anything at and below it. 0: nothing is pruned. Null: the topic has none yet."""
+    """No region needs anything at and below it. 0: nothing is pruned yet. Null is for a topic without regions: one that
+    has regions has a marker, from its first region on, or nothing is ever deleted from it (`MarkerMissing`)."""
     revision: Revision
     """Of the last change of the marker."""
 
@@ -236,7 +237,7 @@ class Metadata(Message):
     revision: Revision
     """At which all of this was read."""
     topics: Annotated[list[TopicMarker], Field(max_length=100_000)]
-    """The markers; empty without markers."""
+    """The markers, of each topic that has regions; empty without markers."""
     regions: Annotated[list[Region], Field(max_length=200_000)]
     """All regions that there are. A region that is missing here needs nothing of its topic any more."""
     dropped: Annotated[list[DroppedRegion], Field(max_length=200_000)]

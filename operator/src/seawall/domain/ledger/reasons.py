@@ -33,7 +33,10 @@ class Reason(Explained):
     MARKER_MISSING = (
         "MarkerMissing",
         "The metadata store has no pruned marker for this topic, so nobody knows where a restart begins to read.",
-        "Wait until the database has used the topic for the first time; if it did, look at its metadata.",
+        (
+            "Wait until the database has used the topic for the first time; if it did, look at its metadata. "
+            "One that is reached by http has to say 0, and not null, of a topic with regions: see seawall conformance."
+        ),
     )
     REGION_START_UNKNOWN = (
         "RegionStartUnknown",
