@@ -127,7 +127,7 @@ def _allowed(case: Case, decision: SubscriptionDecision) -> SubscriptionDecision
 def _go_on(case: Case) -> SubscriptionDecision:
     if case.status.promotion is not None:
         return promotion.promote(case, case.status.promotion)
-    return promotion.begin(case) or _copies_on(case)
+    return promotion.begin(case) or promotion.explained(case, _copies_on(case))
 
 
 def _copies_on(case: Case) -> SubscriptionDecision:

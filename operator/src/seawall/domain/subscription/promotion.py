@@ -13,7 +13,6 @@ lost, and listed. Where source and database do not answer, Seawall's own records
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 
 from seawall.api.v1alpha1.subscription import Promotion
@@ -27,11 +26,10 @@ from seawall.api.v1alpha1.subscription_status import (
 )
 from seawall.domain.conditions import Outlook, Verdict
 from seawall.domain.kafka_log import Nulls, ProducerId, ProducerState
-from seawall.domain.ledger.observation import Observation
 from seawall.domain.spark_job.actions import ReleaseHold, RemoveApplication
-from seawall.domain.spark_job.selection import Topics
 from seawall.domain.subscription.actions import AppendNulls
 from seawall.domain.subscription.case import Case, Silent, SubscriptionDecision
+from seawall.domain.subscription.copies import Flushed, copied, flushed_by, source_end, without_copy
 from seawall.domain.subscription.logs import Halt, LogsNow, Position
 from seawall.domain.subscription.reasons import Reason
 from seawall.domain.text import listed
@@ -43,13 +41,10 @@ MARGIN = 200_000
 """Records of null beyond what is known, where neither the source says where it ended nor the database all that it has:
 it may have written and flushed since it was last asked."""
 
-Flushed = Mapping[str, Mapping[int, int]]
-"""By topic up to where each of its regions has flushed; -1: nothing."""
-
 
 def begin(case: Case) -> SubscriptionDecision | None:
     """Begins to promote, once that is asked for and may be; None: it goes on as before."""
-    if case.spec.promote is None or case.status.producer is None or not _copied(case):
+    if case.spec.promote is None or case.status.producer is None or not copied(case) or without_copy(case):
         return None
     if case.spec.promote is Promotion.SWITCHOVER and not _is_even(case):
         return None
@@ -62,10 +57,24 @@ def why_not_begun(case: Case) -> Verdict | None:
     """What a promotion that is asked for waits for; None: it is not asked for."""
     if case.spec.promote is None:
         return None
-    if not _copied(case):
+    if not copied(case):
         return Verdict(Outlook.STALLED, Reason.CANNOT_PROMOTE, "no topic was ever copied", JOB_POLL_SECONDS)
     message = "promote: Switchover waits until the target has all of the source: stop what writes to it"
     return case.goes_on(Reason.NOT_EVEN, message)
+
+
+def explained(case: Case, decision: SubscriptionDecision) -> SubscriptionDecision:
+    """What it waits for, with what keeps a promotion that is asked for from beginning."""
+    forgotten = [] if case.spec.promote is None else without_copy(case)
+    if not forgotten or decision.actions or decision.status != case.status:
+        return decision
+    verdict = decision.verdict
+    message = f"{_why_forgotten(forgotten)}. Until then: {verdict.message}"
+    return case.stays(Verdict(Outlook.STALLED, Reason.CANNOT_PROMOTE, message, verdict.after))
+
+
+def _why_forgotten(names: list[str]) -> str:
+    return f"{listed(names)} would be forgotten, for want of a copy of its own: leave it out of spec.topics"
 
 
 def promote(case: Case, promotion: PromotionStatus) -> SubscriptionDecision:
@@ -95,26 +104,33 @@ def _promote(case: Case, promotion: PromotionStatus) -> SubscriptionDecision:
         return case.stays(Verdict(target.outlook, target.reason, target.message, JOB_POLL_SECONDS))
     if target is None or producer is None:
         return case.stays(case.goes_on(Reason.TARGET_UNREACHABLE, "nobody asked the target yet"))
-    others = [name for name in _copied(case) if _is_another(case, name, target)]
+    others = [name for name in copied(case) if _is_another(case, name, target)]
     if others:
-        message = f"{listed(others)} of the target is gone, or was made again: leave it out of spec.topics"
-        return case.stays(Verdict(Outlook.STALLED, Reason.CANNOT_PROMOTE, message, JOB_POLL_SECONDS))
+        return _cannot(case, f"{listed(others)} of the target is gone, or was made again: leave it out of spec.topics")
     return _write(case, promotion, target, producer) if promotion.topics else _plan(case, promotion, target)
+
+
+def _cannot(case: Case, message: str) -> SubscriptionDecision:
+    """A person is needed."""
+    return case.stays(Verdict(Outlook.STALLED, Reason.CANNOT_PROMOTE, message, JOB_POLL_SECONDS))
 
 
 def _plan(case: Case, promotion: PromotionStatus, target: LogsNow) -> SubscriptionDecision:
     """Records where each copy ends, and where it must."""
-    names, needs = _copied(case), case.observed.needs
+    forgotten = without_copy(case)
+    if forgotten:
+        return _cannot(case, _why_forgotten(forgotten))
+    names, needs = copied(case), case.observed.needs
     ends = {name: end for name in names if (end := _end_of_copy(case, name, target)) is not None}
     if len(ends) < len(names) or needs is None:
         message = f"it is not known where {listed([name for name in names if name not in ends] or names)} ends"
         return case.stays(case.goes_on(Reason.TARGET_UNREACHABLE, message))
-    flushed = _flushed(case)
+    flushed = flushed_by(case)
     topics = tuple(_topic(case, name, ends[name], flushed or {}) for name in names)
     update = {
         "topics": topics,
         "lost_entries": sum(row.known_end - row.end for row in topics),
-        "source_known": all(_source_end(case, name) is not None for name in names),
+        "source_known": all(source_end(case, name) is not None for name in names),
         "regions_known": flushed is not None,
     }
     verdict = case.goes_on(Reason.PROMOTING, f"{len(topics)} topics are fenced and padded")
@@ -137,9 +153,9 @@ def _end_of_copy(case: Case, name: str, target: LogsNow) -> int | None:
 
 def _topic(case: Case, name: str, end: int, flushed: Flushed) -> PromotedTopic:
     needs = (case.observed.needs or {}).get(name)
-    source_end = _source_end(case, name)
-    known = max(end, source_end or 0, 0 if needs is None else needs.end)
-    is_all = source_end is not None or (needs is not None and needs.is_observed and needs.unknown is None)
+    at_source = source_end(case, name)
+    known = max(end, at_source or 0, 0 if needs is None else needs.end)
+    is_all = at_source is not None or (needs is not None and needs.is_observed and needs.unknown is None)
     behind = (region for region, at in flushed.get(name, {}).items() if end < known and at + 1 < known)
     return PromotedTopic(
         name=name,
@@ -148,27 +164,6 @@ def _topic(case: Case, name: str, end: int, flushed: Flushed) -> PromotedTopic:
         pad_to=known if is_all else known + MARGIN,
         regions=tuple(sorted(behind)[:MAX_REGIONS]),
     )
-
-
-def _source_end(case: Case, name: str) -> int | None:
-    """Where the source ends; None: it does not say, or is another log than the one that was copied."""
-    source, row = case.observed.source, case.rows.get(name)
-    ends = source.ends(name) if isinstance(source, LogsNow) else None
-    is_same = isinstance(source, LogsNow) and row is not None and source.topic_id(name) == row.source_id
-    return ends.high_watermark if ends is not None and is_same else None
-
-
-def _flushed(case: Case) -> Flushed | None:
-    """None: the database does not say."""
-    ledger = case.observed.ledger
-    if not isinstance(ledger, Observation):
-        return None
-    topics = Topics(ledger, case.spec.selects)
-    found = {name: topics.regions(name) or () for name in topics.rows}
-    return {
-        name: {each.region_id: -1 if each.flushed is None else each.flushed for each in regions}
-        for name, regions in found.items()
-    }
 
 
 @dataclass(frozen=True, slots=True)
@@ -227,12 +222,7 @@ def asked(case: Case) -> list[str]:
         return case.unsure
     if status.time is not None:
         return []
-    return [row.name for row in status.topics] or _copied(case)
-
-
-def _copied(case: Case) -> list[str]:
-    """The topics that have a copy, those that have stopped too: it is as good as it is."""
-    return [name for name, row in case.rows.items() if row.target_id is not None]
+    return [row.name for row in status.topics] or copied(case)
 
 
 def _is_another(case: Case, name: str, target: LogsNow) -> bool:

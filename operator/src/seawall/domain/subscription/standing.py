@@ -6,10 +6,13 @@ from dataclasses import replace
 
 from seawall.api.v1alpha1.subscription_status import SubscriptionState
 from seawall.domain.conditions import Outlook, Verdict
+from seawall.domain.ledger.observation import Unavailable
 from seawall.domain.spark_job.allowed import why_not_allowed
+from seawall.domain.spark_job.reasons import JobReason
 from seawall.domain.subscription import promotion, running
 from seawall.domain.subscription.case import Case, Silent, SubscriptionDecision
 from seawall.domain.subscription.committed.chain import Chains
+from seawall.domain.subscription.copies import not_begun
 from seawall.domain.subscription.logs import Halt, LogsNow, Position
 from seawall.domain.subscription.published import lag_of
 from seawall.domain.subscription.reasons import Reason
@@ -70,6 +73,11 @@ def standing(case: Case) -> Verdict:
     if _is_behind(case):
         message = "the target lacks records, or half of the budget is used up: status.worst says of which topics"
         return case.goes_on(Reason.LAGGING, message)
+    new = not_begun(case)
+    if new:
+        ledger = case.observed.ledger
+        why = f": {ledger.message}" if isinstance(ledger, Unavailable) else ""
+        return case.goes_on(JobReason.HOLDING, f"nothing is copied yet of {listed(new)}, which nobody holds{why}")
     sink, name = case.spec.sink, case.goes_to.name
     message = f"{len(case.rows)} topics are copied to {name}"
     if sink.records is not None:

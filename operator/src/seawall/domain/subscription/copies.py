@@ -1,0 +1,60 @@
+"""The copies that a subscription has, where their source ends, and which selected topics have none."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+
+from seawall.domain.ledger.observation import Observation
+from seawall.domain.spark_job.selection import Topics
+from seawall.domain.subscription.case import Case
+from seawall.domain.subscription.logs import LogsNow
+
+Flushed = Mapping[str, Mapping[int, int]]
+"""By topic up to where each of its regions has flushed; -1: nothing."""
+
+
+def copied(case: Case) -> list[str]:
+    """The topics that have a copy, those that have stopped too: it is as good as it is."""
+    return [name for name, row in case.rows.items() if row.target_id is not None]
+
+
+def without_copy(case: Case) -> list[str]:
+    """The topics that are meant and have no copy: never begun, or the target has somebody else's of that name.
+
+    A database that goes on without them would find nothing, or records of others, where it has flushed ids: new rows
+    are skipped then. Only what the source says that it does not have can be missed by nobody.
+    """
+    return _others(case, copied(case))
+
+
+def not_begun(case: Case) -> list[str]:
+    """The topics that are meant, and of which nothing was ever copied or stopped."""
+    return _others(case, case.rows)
+
+
+def _others(case: Case, names: Collection[str]) -> list[str]:
+    """The topics that are meant, and are not these; without those that the source does not have."""
+    source = case.observed.source
+    absent = {name for name in case.selected if isinstance(source, LogsNow) and source.is_absent(name)}
+    return [name for name in case.selected if name not in {*names, *absent}]
+
+
+def source_end(case: Case, name: str) -> int | None:
+    """Where the source ends; None: it does not say, or is another log than the one that was copied."""
+    source, row = case.observed.source, case.rows.get(name)
+    ends = source.ends(name) if isinstance(source, LogsNow) else None
+    is_same = isinstance(source, LogsNow) and row is not None and source.topic_id(name) == row.source_id
+    return ends.high_watermark if ends is not None and is_same else None
+
+
+def flushed_by(case: Case) -> Flushed | None:
+    """None: the database does not say."""
+    ledger = case.observed.ledger
+    if not isinstance(ledger, Observation):
+        return None
+    topics = Topics(ledger, case.spec.selects)
+    found = {name: topics.regions(name) or () for name in topics.rows}
+    return {
+        name: {each.region_id: -1 if each.flushed is None else each.flushed for each in regions}
+        for name, regions in found.items()
+    }
