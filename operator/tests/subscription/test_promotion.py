@@ -5,7 +5,7 @@ from __future__ import annotations
 from seawall.api.v1alpha1.subscription import WALSubscription
 from seawall.api.v1alpha1.subscription_status import PromotedTopic, PromotionStatus, SubscriptionState
 from seawall.domain.kafka import NoKafka, Unreachable
-from seawall.domain.subscription.promotion import MARGIN
+from seawall.domain.subscription.needed import MARGIN
 from tests.support.deaths import die_at_every_call
 from tests.worlds.purge_world import Guard
 from tests.worlds.subscription_world import CHANGES, SubscriptionWorld

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from seawall.domain.subscription import copies, decide, promotion, standing
+from seawall.domain.subscription import copies, decide, needed, promotion, standing
 from tests.subscription import test_promotion_refusals as refusals
+from tests.subscription import test_switchovers as switchovers
 from tests.support.mutants import Mutant, find_survivors
 from tests.support.source_mutants import rewritten
 
@@ -15,7 +16,7 @@ MUTANTS: tuple[Mutant, ...] = (
         refusals.somebody_elses_topic_is_not_promoted,
     ),
     (
-        rewritten(promotion, "_plan", "if forgotten:", "if False:"),
+        rewritten(promotion, "_promote", "if forgotten:", "if False:"),
         refusals.a_topic_that_the_pool_gets_after_the_copying_ended_is_not_forgotten,
     ),
     (
@@ -29,6 +30,43 @@ MUTANTS: tuple[Mutant, ...] = (
     (
         rewritten(copies, "_others", "if name not in {*names, *absent}", "if name not in {*names}"),
         refusals.test_a_topic_that_does_not_exist_yet_hinders_nobody,
+    ),
+    (
+        rewritten(promotion, "_plan", "if uneven:", "if False:"),
+        switchovers.test_a_switchover_goes_on_copying_when_the_source_got_more_before_anything_was_fenced,
+    ),
+    (
+        rewritten(promotion, "_is_uneven", "at_source is None or", "at_source is not None and"),
+        switchovers.test_a_switchover_waits_for_a_source_that_does_not_answer_when_it_matters,
+    ),
+    (
+        rewritten(
+            promotion,
+            "_is_even",
+            "case.rows[name].stopped is not None",
+            "each is not None and not hasattr(each, 'behind')",
+        ),
+        switchovers.test_a_topic_that_one_broker_does_not_know_for_a_moment_is_not_even,
+    ),
+    (
+        rewritten(promotion, "_write", "with_late(case, promotion)", "promotion"),
+        switchovers.test_what_the_source_gets_after_all_is_recorded_is_padded_and_listed,
+    ),
+    (
+        rewritten(needed, "_with_late", "if was_known else row", "if False else row"),
+        switchovers.test_what_a_source_got_that_died_after_all_was_recorded_is_within_the_margin,
+    ),
+    (
+        rewritten(needed, "_with_late", "end + MARGIN})", "end})"),
+        switchovers.test_a_database_that_never_stops_writing_does_not_keep_a_failover_from_its_end,
+    ),
+    (
+        rewritten(copies, "without_copy", "recorded or copied(case)", "copied(case)", promotion),
+        switchovers.test_a_topic_that_is_selected_again_after_all_was_recorded_is_not_forgotten,
+    ),
+    (
+        rewritten(promotion, "is_over", "return case", "return False and case"),
+        switchovers.test_the_source_is_not_asked_any_more_when_it_is_over,
     ),
     (
         rewritten(standing, "standing", "if new:", "if False:", decide),

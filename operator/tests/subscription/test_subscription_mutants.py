@@ -17,6 +17,7 @@ from seawall.domain.subscription import (
     decide,
     holding,
     logs,
+    needed,
     promotion,
     published,
     running,
@@ -269,18 +270,18 @@ def epoch_not_raised(patch: Patch) -> None:
 
 def not_padded(patch: Patch) -> None:
     """The log ends where the copy ended."""
-    honest = promotion._topic
+    honest = needed.promoted_topic
 
     def short(*args: Any) -> Any:
         found = honest(*args)
         return found.model_copy(update={"pad_to": found.end})
 
-    patch.setattr(promotion, "_topic", short)
+    patch.setattr(promotion, "promoted_topic", short)
 
 
 def no_margin(patch: Patch) -> None:
     """What is not known is nothing."""
-    patch.setattr(promotion, "MARGIN", 0)
+    patch.setattr(needed, "MARGIN", 0)
 
 
 def switched_at_once(patch: Patch) -> None:

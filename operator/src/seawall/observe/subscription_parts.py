@@ -121,8 +121,8 @@ class SubscriptionReader:
         chains = self._chains(obj, case, memory, now)
         if isinstance(target, LogsNow) and target.brokers is not None and case.spec.sink.mirror is not None:
             memory.brokers = target.brokers
-        # It may be dead, and nothing depends on it any more once it is recorded where the copies must end.
-        source = None if promotion.is_planned(case) else self.kafkas.source(cluster, names)
+        # It may be dead, and nothing depends on it any more once the target is ready.
+        source = None if promotion.is_over(case) else self.kafkas.source(cluster, names)
         found = Observed(
             now=self.clock.now(),
             cluster=cluster,

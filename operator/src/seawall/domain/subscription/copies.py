@@ -22,9 +22,12 @@ def without_copy(case: Case) -> list[str]:
     """The topics that are meant and have no copy: never begun, or the target has somebody else's of that name.
 
     A database that goes on without them would find nothing, or records of others, where it has flushed ids: new rows
-    are skipped then. Only what the source says that it does not have can be missed by nobody.
+    are skipped then. Only what the source says that it does not have can be missed by nobody. Once it is recorded where
+    topics must end, a topic counts that is in that record.
     """
-    return _others(case, copied(case))
+    status = case.status.promotion
+    recorded = [] if status is None else [row.name for row in status.topics]
+    return _others(case, recorded or copied(case))
 
 
 def not_begun(case: Case) -> list[str]:

@@ -2,9 +2,10 @@
 
     promote: Switchover → waits until the target has all of the source
     → Promoting: recorded; from here on nothing is copied → what copies goes
-    → by topic where the copy ends, and where it must end: recorded
+    → by topic where the copy ends, and where it must end: recorded; a switchover goes back where the source has more
     → fenced: one record of null of the next epoch, so that the target refuses writers that wake up late
-    → padded with records of null → Promoted, the hold goes
+    → padded with records of null → the source got more meanwhile: that is lost too, and it is padded beyond it
+    → Promoted, the hold goes
 
 A log that ends below what the database has flushed would give new rows offsets that the next replay skips. So it ends
 above all that the database says it has, and above where the source is known to have ended: what it lacks between is
@@ -17,7 +18,6 @@ from dataclasses import dataclass
 
 from seawall.api.v1alpha1.subscription import Promotion
 from seawall.api.v1alpha1.subscription_status import (
-    MAX_REGIONS,
     Producer,
     PromotedTopic,
     PromotionStatus,
@@ -29,17 +29,15 @@ from seawall.domain.kafka_log import Nulls, ProducerId, ProducerState
 from seawall.domain.spark_job.actions import ReleaseHold, RemoveApplication
 from seawall.domain.subscription.actions import AppendNulls
 from seawall.domain.subscription.case import Case, Silent, SubscriptionDecision
-from seawall.domain.subscription.copies import Flushed, copied, flushed_by, source_end, without_copy
-from seawall.domain.subscription.logs import Halt, LogsNow, Position
+from seawall.domain.subscription.copies import copied, flushed_by, source_end, without_copy
+from seawall.domain.subscription.logs import LogsNow, Position
+from seawall.domain.subscription.needed import promoted_topic, with_late
 from seawall.domain.subscription.reasons import Reason
 from seawall.domain.text import listed
 from seawall.domain.times import JOB_POLL_SECONDS
 
 AT_ONCE = 100_000
 """Records of null that one action appends to a topic at most: 0.2 s, and 0.8 MB."""
-MARGIN = 200_000
-"""Records of null beyond what is known, where neither the source says where it ended nor the database all that it has:
-it may have written and flushed since it was last asked."""
 
 
 def begin(case: Case) -> SubscriptionDecision | None:
@@ -107,6 +105,9 @@ def _promote(case: Case, promotion: PromotionStatus) -> SubscriptionDecision:
     others = [name for name in copied(case) if _is_another(case, name, target)]
     if others:
         return _cannot(case, f"{listed(others)} of the target is gone, or was made again: leave it out of spec.topics")
+    forgotten = without_copy(case)
+    if forgotten:
+        return _cannot(case, _why_forgotten(forgotten))
     return _write(case, promotion, target, producer) if promotion.topics else _plan(case, promotion, target)
 
 
@@ -117,16 +118,16 @@ def _cannot(case: Case, message: str) -> SubscriptionDecision:
 
 def _plan(case: Case, promotion: PromotionStatus, target: LogsNow) -> SubscriptionDecision:
     """Records where each copy ends, and where it must."""
-    forgotten = without_copy(case)
-    if forgotten:
-        return _cannot(case, _why_forgotten(forgotten))
     names, needs = copied(case), case.observed.needs
     ends = {name: end for name in names if (end := _end_of_copy(case, name, target)) is not None}
     if len(ends) < len(names) or needs is None:
         message = f"it is not known where {listed([name for name in names if name not in ends] or names)} ends"
         return case.stays(case.goes_on(Reason.TARGET_UNREACHABLE, message))
+    uneven = [name for name in names if _is_uneven(case, name, ends[name])]
+    if uneven:
+        return _go_back(case, uneven)
     flushed = flushed_by(case)
-    topics = tuple(_topic(case, name, ends[name], flushed or {}) for name in names)
+    topics = tuple(promoted_topic(case, name, ends[name], flushed or {}) for name in names)
     update = {
         "topics": topics,
         "lost_entries": sum(row.known_end - row.end for row in topics),
@@ -135,6 +136,20 @@ def _plan(case: Case, promotion: PromotionStatus, target: LogsNow) -> Subscripti
     }
     verdict = case.goes_on(Reason.PROMOTING, f"{len(topics)} topics are fenced and padded")
     return case.becomes(verdict, promotion=promotion.model_copy(update=update))
+
+
+def _is_uneven(case: Case, name: str, end: int) -> bool:
+    """Whether a switchover would lose something of a topic that goes on, or nobody says that it would not."""
+    if case.spec.promote is not Promotion.SWITCHOVER or case.rows[name].stopped is not None:
+        return False
+    at_source = source_end(case, name)
+    return at_source is None or at_source > end
+
+
+def _go_back(case: Case, names: list[str]) -> SubscriptionDecision:
+    """Nothing is fenced yet: it is copied on as if nobody had begun to promote."""
+    message = f"of {listed(names)} the source has more than the target, or does not say where it ends: it is copied on"
+    return case.becomes(case.goes_on(Reason.NOT_EVEN, message), promotion=None, state=None)
 
 
 def _end_of_copy(case: Case, name: str, target: LogsNow) -> int | None:
@@ -149,21 +164,6 @@ def _end_of_copy(case: Case, name: str, target: LogsNow) -> int | None:
     ours = ends.high_watermark if state.epoch is None else case.find_written(row, ends.high_watermark).applied
     good = row.offset if row.stopped is StopReason.DIVERGED and row.offset is not None else ours
     return min(ends.high_watermark, ours, good)
-
-
-def _topic(case: Case, name: str, end: int, flushed: Flushed) -> PromotedTopic:
-    needs = (case.observed.needs or {}).get(name)
-    at_source = source_end(case, name)
-    known = max(end, at_source or 0, 0 if needs is None else needs.end)
-    is_all = at_source is not None or (needs is not None and needs.is_observed and needs.unknown is None)
-    behind = (region for region, at in flushed.get(name, {}).items() if end < known and at + 1 < known)
-    return PromotedTopic(
-        name=name,
-        end=end,
-        known_end=known,
-        pad_to=known if is_all else known + MARGIN,
-        regions=tuple(sorted(behind)[:MAX_REGIONS]),
-    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -193,7 +193,11 @@ def _write(case: Case, promotion: PromotionStatus, target: LogsNow, producer: Pr
     if short:
         verdict = case.goes_on(Reason.PROMOTING, f"it pads {len(short)} topics")
         return case.stays(verdict, AppendNulls(tuple(_padding(each, new) for each in short), fences=False))
-    done = promotion.model_copy(update={"time": case.now.replace(microsecond=0)})
+    last = with_late(case, promotion)
+    if any(row.pad_to > before.pad_to for row, before in zip(last.topics, promotion.topics, strict=True)):
+        message = "the source got more meanwhile, or does not answer any more: it pads beyond that"
+        return case.becomes(case.goes_on(Reason.PROMOTING, message), promotion=last)
+    done = last.model_copy(update={"time": case.now.replace(microsecond=0)})
     verdict = case.goes_on(Reason.PROMOTING, "all topics are fenced and padded")
     return case.becomes(verdict, promotion=done, state=SubscriptionState.PROMOTED)
 
@@ -210,9 +214,9 @@ def _standing(case: Case, row: PromotedTopic, target: LogsNow) -> _Standing | No
     return _Standing(row, topic_id, ends.high_watermark, state)
 
 
-def is_planned(case: Case) -> bool:
-    """Whether it is recorded where the copies end, and must end."""
-    return case.status.promotion is not None and bool(case.status.promotion.topics)
+def is_over(case: Case) -> bool:
+    """Whether the target is ready: the source is nobody's affair any more."""
+    return case.status.promotion is not None and case.status.promotion.time is not None
 
 
 def asked(case: Case) -> list[str]:
@@ -231,7 +235,8 @@ def _is_another(case: Case, name: str, target: LogsNow) -> bool:
 
 
 def _is_even(case: Case) -> bool:
-    """Whether the target has all of each topic that goes on; of those that stopped nothing more will come."""
+    """Whether the target has all of each topic that goes on; of those that stopped for good nothing more will come."""
     return all(
-        isinstance(each, Halt) or (isinstance(each, Position) and not each.behind) for each in case.standings.values()
+        case.rows[name].stopped is not None or (isinstance(each, Position) and not each.behind)
+        for name, each in case.standings.items()
     )
