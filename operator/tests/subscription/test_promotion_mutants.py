@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from seawall.domain.subscription import copies, decide, needed, promotion, standing
+from seawall.domain.subscription import copies, decide, holding, needed, promotion, standing
+from seawall.observe import subscription_parts
+from seawall.observe.subscription_parts import SubscriptionReader
+from tests.subscription import test_lost_sources as sources
 from tests.subscription import test_promotion_refusals as refusals
 from tests.subscription import test_switchovers as switchovers
 from tests.support.mutants import Mutant, find_survivors
@@ -67,6 +70,18 @@ MUTANTS: tuple[Mutant, ...] = (
     (
         rewritten(promotion, "is_over", "return case", "return False and case"),
         switchovers.test_the_source_is_not_asked_any_more_when_it_is_over,
+    ),
+    (
+        rewritten(SubscriptionReader, "_is_over_budget", "except SeawallError:", "except ZeroDivisionError:"),
+        sources.a_hold_that_is_over_is_not_placed_anew_while_nobody_says_of_which_age_it_was,
+    ),
+    (
+        rewritten(holding, "_after_its_end", "is_over_budget is None", "is_over_budget is ..."),
+        sources.a_hold_that_is_over_is_not_placed_anew_while_nobody_says_of_which_age_it_was,
+    ),
+    (
+        rewritten(subscription_parts, "_matters_why", "return obj", "return True or obj"),
+        sources.test_why_a_hold_is_over_is_nobodys_affair_once_it_is_lost,
     ),
     (
         rewritten(standing, "standing", "if new:", "if False:", decide),

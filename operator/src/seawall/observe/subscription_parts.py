@@ -10,11 +10,11 @@ from seawall.api.meta import InvalidSpec, Key
 from seawall.api.v1alpha1.cluster import WALCluster
 from seawall.api.v1alpha1.hold import WALHold
 from seawall.api.v1alpha1.subscription import WALSubscription
-from seawall.api.v1alpha1.subscription_status import Producer
+from seawall.api.v1alpha1.subscription_status import Producer, SubscriptionState
 from seawall.api.v1alpha1.subscription_targets import TargetBucket, TargetKafka
 from seawall.domain.cluster.identity import pinned_id, pool_of
 from seawall.domain.conditions import Verdict
-from seawall.domain.errors import OutsideUnavailable
+from seawall.domain.errors import OutsideUnavailable, SeawallError
 from seawall.domain.kafka_log import FirstSince, ProducerState, TopicFailure
 from seawall.domain.ledger.needs import Records, TopicNeeds, find_needs
 from seawall.domain.ledger.observation import Observation, Unavailable
@@ -154,7 +154,7 @@ class SubscriptionReader:
         positions = {name: each for name, each in case.standings.items() if isinstance(each, Position)}
         memory.pending = advance(memory.pending, positions, now)
         measured = replace(found, seconds_behind=seconds_of(memory.pending, now))
-        if found.hold is not None and found.hold.status.is_final:
+        if found.hold is not None and found.hold.status.is_final and _matters_why(obj):
             measured = replace(measured, is_over_budget=self._is_over_budget(case, cluster, found.hold))
         return measured
 
@@ -225,16 +225,27 @@ class SubscriptionReader:
         needed = tuple(row.names_known_to for row in case.rows.values())
         return memory.tables.read(lambda: self.kafkas.table_names(cluster), needed, now, SUBSCRIPTION_NAMES_MS)
 
-    def _is_over_budget(self, case: Case, cluster: WALCluster, hold: WALHold) -> bool:
-        """Whether more was kept for topics that go on than the budget allows, by the numbers with which it ended."""
+    def _is_over_budget(self, case: Case, cluster: WALCluster, hold: WALHold) -> bool | None:
+        """Whether more was kept for topics that go on than the budget allows, by the numbers with which it ended.
+
+        None: the source does not say.
+        """
         budget = case.spec.lag_budget
         if budget.max_bytes is not None and bytes_kept(case, hold) >= budget.max_bytes:
             return True
         kept = kept_from(case)
         if budget.max_age is None or not kept:
             return False
-        young = self.kafkas.find_first_since(cluster, list(kept), self.clock.now() - budget.max_age)
+        try:
+            young = self.kafkas.find_first_since(cluster, list(kept), self.clock.now() - budget.max_age)
+        except SeawallError:
+            return None
         return any(_is_older(case, name, kept[name], found) for name, found in young.items())
+
+
+def _matters_why(obj: WALSubscription) -> bool:
+    """Whether it matters why a hold is over: one that is Lost stays so, and what is promoted needs none any more."""
+    return obj.status.state is not SubscriptionState.LOST and obj.status.promotion is None
 
 
 def target_of(obj: WALSubscription, cluster: WALCluster, case: Case) -> Wanted | None:

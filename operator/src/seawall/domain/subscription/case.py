@@ -60,7 +60,8 @@ class Observed:
     ledger: Observation | Unavailable | None = None
     """Of a time at which the hold was read; None: nothing is to be held anew."""
     is_over_budget: bool | None = None
-    """Whether a hold that is over has ended because of the budget; None: it is not over."""
+    """Whether a hold that is over has ended because of the budget; None: it is not over, that does not matter
+    any more, or nobody says."""
     producer: Producer | None = None
     """One that was just taken, if there is none yet."""
     seconds_behind: Mapping[str, int] = field(default_factory=dict)

@@ -48,6 +48,11 @@ def _after_its_end(case: Case, found: WALHold) -> SubscriptionDecision:
     """Beyond the budget a person is needed; else it is placed anew, without topics that are stopped."""
     if case.observed.is_over_budget:
         return case.becomes(lost_verdict(found), state=SubscriptionState.LOST)
+    if case.observed.is_over_budget is None:
+        message = (
+            f"WALHold {found.metadata.name} is {found.status.state}, and the source does not say of which age it was"
+        )
+        return case.stays(case.goes_on(Reason.SOURCE_UNREACHABLE, message))
     message = f"WALHold {found.metadata.name} is {found.status.state} and is placed anew: {_sentence(found)}"
     rows = remembered(case)
     if rows != case.status.topics:
