@@ -5,9 +5,10 @@ from __future__ import annotations
 import pytest
 
 from seawall.domain.subscription import copies, decide, holding, needed, promotion, standing
-from seawall.observe import subscription_parts
+from seawall.observe import subscription, subscription_parts
 from seawall.observe.subscription_parts import SubscriptionReader
 from tests.subscription import test_lost_sources as sources
+from tests.subscription import test_promotion_causes as causes
 from tests.subscription import test_promotion_refusals as refusals
 from tests.subscription import test_switchovers as switchovers
 from tests.support.mutants import Mutant, find_survivors
@@ -82,6 +83,22 @@ MUTANTS: tuple[Mutant, ...] = (
     (
         rewritten(subscription_parts, "_matters_why", "return obj", "return True or obj"),
         sources.test_why_a_hold_is_over_is_nobodys_affair_once_it_is_lost,
+    ),
+    (
+        rewritten(promotion, "_unknown", "if refused:", "if False:"),
+        causes.one_that_is_refused_is_a_persons_affair,
+    ),
+    (
+        rewritten(promotion, "_write", "    if len(standings) < len(rows):", "    if False:"),
+        causes.the_others_are_fenced_and_padded_while_one_has_no_leader,
+    ),
+    (
+        rewritten(promotion, "_write", "new = ProducerId", "assert len(standings) == len(rows)\n    new = ProducerId"),
+        causes.the_others_are_fenced_and_padded_while_one_has_no_leader,
+    ),
+    (
+        rewritten(subscription, "_append", "except (Refused, OutsideUnavailable)", "except ZeroDivisionError"),
+        causes.test_the_others_are_fenced_where_one_may_not_be_written_to,
     ),
     (
         rewritten(standing, "standing", "if new:", "if False:", decide),

@@ -125,15 +125,16 @@ class SubscriptionObserver:
         return self.kafka_clusters.logs(key_of(obj), self._required(obj, wanted)).describe_producer(names, producer_id)
 
     def append_nulls(self, obj: WALSubscription, wanted: Wanted, nulls: Iterable[Nulls]) -> None:
-        """Appends records of null to topics of the target.
+        """Appends records of null to topics of the target; one that refuses them keeps no other from them.
 
         Raises:
             Refused: it says no.
             OutsideUnavailable: it does not answer.
         """
         logs = self.kafka_clusters.logs(key_of(obj), self._required(obj, wanted))
-        for each in nulls:
-            logs.append_nulls(each)
+        failures = [failure for each in nulls if (failure := _append(logs, each)) is not None]
+        if failures:
+            raise failures[0]
 
     def read_newest(
         self, obj: WALSubscription, wanted: Wanted, topic: str, partitions: Collection[int]
@@ -192,6 +193,15 @@ def key_of(obj: WALSubscription) -> Key:
 
 def _target_key(key: Key) -> Key:
     return Key(key.namespace, f"{key.name}/target")
+
+
+def _append(logs: KafkaLogs, nulls: Nulls) -> SeawallError | None:
+    """Appends to one topic; or why not."""
+    try:
+        logs.append_nulls(nulls)
+    except (Refused, OutsideUnavailable) as failure:
+        return failure
+    return None
 
 
 def _no_names(message: str) -> Silent:

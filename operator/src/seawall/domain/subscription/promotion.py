@@ -25,7 +25,7 @@ from seawall.api.v1alpha1.subscription_status import (
     SubscriptionState,
 )
 from seawall.domain.conditions import Outlook, Verdict
-from seawall.domain.kafka_log import Nulls, ProducerId, ProducerState
+from seawall.domain.kafka_log import Nulls, ProducerId, ProducerState, TopicFailure, TopicTrouble
 from seawall.domain.spark_job.actions import ReleaseHold, RemoveApplication
 from seawall.domain.subscription.actions import AppendNulls
 from seawall.domain.subscription.case import Case, Silent, SubscriptionDecision
@@ -120,9 +120,10 @@ def _plan(case: Case, promotion: PromotionStatus, target: LogsNow) -> Subscripti
     """Records where each copy ends, and where it must."""
     names, needs = copied(case), case.observed.needs
     ends = {name: end for name in names if (end := _end_of_copy(case, name, target)) is not None}
-    if len(ends) < len(names) or needs is None:
-        message = f"it is not known where {listed([name for name in names if name not in ends] or names)} ends"
-        return case.stays(case.goes_on(Reason.TARGET_UNREACHABLE, message))
+    if len(ends) < len(names):
+        return _unknown(case, "where the copy ends", [name for name in names if name not in ends])
+    if needs is None:
+        return case.stays(case.goes_on(Reason.PROMOTING, "nobody asked yet what the database has"))
     uneven = [name for name in names if _is_uneven(case, name, ends[name])]
     if uneven:
         return _go_back(case, uneven)
@@ -136,6 +137,24 @@ def _plan(case: Case, promotion: PromotionStatus, target: LogsNow) -> Subscripti
     }
     verdict = case.goes_on(Reason.PROMOTING, f"{len(topics)} topics are fenced and padded")
     return case.becomes(verdict, promotion=promotion.model_copy(update=update))
+
+
+def _unknown(case: Case, what: str, names: list[str]) -> SubscriptionDecision:
+    """Something is not known of some topics of the target: which, and what Kafka says of the first of them."""
+    failures = [failure for name in names if (failure := _failure(case, name)) is not None]
+    refused = [failure for failure in failures if failure.why is TopicTrouble.REFUSED]
+    said = [failure.message for failure in refused or failures]
+    message = ": ".join([f"it is not known {what} of {listed(names)}", *said[:1]])
+    if refused:
+        return case.stays(Verdict(Outlook.STALLED, Reason.TARGET_ACCESS, message, JOB_POLL_SECONDS))
+    return case.stays(case.goes_on(Reason.TARGET_UNREACHABLE, message))
+
+
+def _failure(case: Case, name: str) -> TopicFailure | None:
+    target = case.observed.target
+    found = (target.described.get(name), target.offsets.get(name)) if isinstance(target, LogsNow) else ()
+    answers = (*found, case.observed.producers.get(name))
+    return next((each for each in answers if isinstance(each, TopicFailure)), None)
 
 
 def _is_uneven(case: Case, name: str, end: int) -> bool:
@@ -177,12 +196,9 @@ class _Standing:
 
 
 def _write(case: Case, promotion: PromotionStatus, target: LogsNow, producer: Producer) -> SubscriptionDecision:
-    """Fences, then pads; both are seen in the target before it is done."""
+    """Fences, then pads, whatever is known of the other topics; both are seen in the target before it is done."""
     rows = [row for row in promotion.topics if row.name in case.rows]
     standings = [each for row in rows if (each := _standing(case, row, target)) is not None]
-    if len(standings) < len(rows):
-        message = "it is not known yet what the target remembers of the writers"
-        return case.stays(case.goes_on(Reason.TARGET_UNREACHABLE, message))
     new = ProducerId(producer.id, producer.epoch + 1)
     unfenced = [each for each in standings if each.state.epoch != new.epoch]
     if unfenced:
@@ -193,6 +209,9 @@ def _write(case: Case, promotion: PromotionStatus, target: LogsNow, producer: Pr
     if short:
         verdict = case.goes_on(Reason.PROMOTING, f"it pads {len(short)} topics")
         return case.stays(verdict, AppendNulls(tuple(_padding(each, new) for each in short), fences=False))
+    if len(standings) < len(rows):
+        known = {each.row.name for each in standings}
+        return _unknown(case, "what the target remembers", [row.name for row in rows if row.name not in known])
     last = with_late(case, promotion)
     if any(row.pad_to > before.pad_to for row, before in zip(last.topics, promotion.topics, strict=True)):
         message = "the source got more meanwhile, or does not answer any more: it pads beyond that"

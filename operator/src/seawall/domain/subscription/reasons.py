@@ -50,8 +50,8 @@ class Reason(StrEnum):
     TARGET_UNREACHABLE = "TargetUnreachable"
     """Reconciling. The target does not answer; the message says why. The source keeps what is not copied."""
     TARGET_ACCESS = "TargetAccess"
-    """Stalled. The target lets nobody in: a Secret is missing or wrong, or TLS fails; the message says which. Mend it;
-    it is read again by itself."""
+    """Stalled. The target lets nobody in: a Secret is missing or wrong, TLS fails, or a right is missing; the message
+    says which. Mend it; it is read again by itself."""
     TARGET_UNSAFE = "TargetUnsafe"
     """Stalled. Brokers of the target forget producers before they close idle connections; the message says which.
     Nothing is begun: make `producer.id.expiration.ms` longer."""
