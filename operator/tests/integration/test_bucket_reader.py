@@ -52,7 +52,7 @@ def server() -> Iterator[S3Process]:
 
 def newest(bucket: S3Bucket) -> Commit | None:
     """As the operator reads it."""
-    found = read_newest(bucket, EXAMPLE["writer"], ROW, KnownChains())
+    found = read_newest(bucket, (None, BUCKET, PREFIX), EXAMPLE["writer"], ROW, KnownChains())
     assert found is None or isinstance(found, Commit)
     return found
 

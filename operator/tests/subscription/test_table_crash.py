@@ -10,10 +10,13 @@ from seawall.domain.subscription.committed import chain, progress
 from seawall.domain.subscription.logs import Position
 from seawall.domain.subscription.records import begin
 from seawall.observe import chains
+from seawall.observe.subscription_parts import SubscriptionReader
+from tests.subscription import test_table_buckets as buckets
 from tests.subscription import test_table_sink as stories
 from tests.subscription.lives import Story, deaths_of
 from tests.subscription.test_records_crash import begins, begins_a_topic_anew, end_state, meets_a_new_table
 from tests.support.mutants import Mutant, find_survivors
+from tests.support.source_mutants import rewritten
 from tests.worlds.table_world import TableWorld
 
 Patch = pytest.MonkeyPatch
@@ -65,6 +68,26 @@ MUTANTS: tuple[Mutant, ...] = (
     (any_commit, stories.test_what_is_no_commit_of_its_own_moves_no_hold),
     (no_generation, stories.test_a_gap_begins_anew_as_another_chain),
     (another_reader, stories.test_seawall_reads_with_a_key_of_its_own_and_says_what_the_store_says),
+    (
+        rewritten(chains, "read_newest", "newest < before.number", "False"),
+        buckets.another_bucket_of_the_same_name_has_nothing,
+    ),
+    (
+        rewritten(chains, "read_newest", "before.number - 1)", "before.number)"),
+        buckets.a_bucket_that_somebody_empties_is_lost_and_resync_begins_anew,
+    ),
+    (
+        rewritten(chains, "read_newest", "(place, newest) == (before.place, before.number)", "newest == before.number"),
+        buckets.a_bucket_that_was_moved_is_read_anew,
+    ),
+    (
+        rewritten(chains, "read_newest", "if isinstance(commit, Commit):", "if commit is not None:"),
+        buckets.a_commit_that_could_not_be_read_is_read_again,
+    ),
+    (
+        rewritten(SubscriptionReader, "_chains", "(bucket, folders)", "folders"),
+        buckets.another_bucket_of_the_same_name_has_nothing,
+    ),
     (silence_is_nothing, stories.test_while_the_store_is_silent_the_hold_stays_and_what_runs_goes_on),
 )
 

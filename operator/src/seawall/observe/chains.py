@@ -13,7 +13,16 @@ from seawall.domain.conditions import Outlook
 from seawall.domain.errors import OutsideUnavailable, Refused
 from seawall.domain.object_store import PAGE, NoStore
 from seawall.domain.subscription.case import Silent
-from seawall.domain.subscription.committed.chain import Chains, Newest, folder_of, number_of, object_name, parse
+from seawall.domain.subscription.committed.chain import (
+    Chains,
+    Commit,
+    Gone,
+    Newest,
+    folder_of,
+    number_of,
+    object_name,
+    parse,
+)
 from seawall.domain.subscription.reasons import Reason
 from seawall.observe.connections import resolve_s3
 from seawall.ports import Kube, ObjectStore, ObjectStores
@@ -21,11 +30,24 @@ from seawall.ports import Kube, ObjectStore, ObjectStores
 NONE = -1
 
 
+Place = tuple[str | None, str, str]
+"""Where a bucket is: endpoint, name, and prefix in it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """The newest commit of a chain that was read: where, its number, and what it says."""
+
+    place: Place
+    number: int
+    commit: Commit
+
+
 @dataclass(slots=True)
 class KnownChains:
-    """What was read before, by the folders of chains: the number of the newest commit, and the commit."""
+    """What was read before, by the folders of chains."""
 
-    newest: dict[str, tuple[int, Newest]] = field(default_factory=dict)
+    newest: dict[str, Known] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +69,8 @@ class ChainObserver:
             if isinstance(connection, NoStore):
                 return Silent(Outlook.STALLED, Reason.TARGET_ACCESS, connection.message)
             store = self.stores.connect(_key_of(key), connection)
-            return Chains({row.name: read_newest(store, writer, row, known) for row in rows})
+            place = connection.endpoint, connection.bucket, connection.prefix
+            return Chains({row.name: read_newest(store, place, writer, row, known) for row in rows})
         except OutsideUnavailable as error:
             return Silent(Outlook.PROGRESSING, Reason.TARGET_UNREACHABLE, str(error))
         except Refused as error:
@@ -69,18 +92,24 @@ def _key_of(key: Key) -> Key:
     return Key(key.namespace, f"{key.name}/bucket")
 
 
-def read_newest(store: ObjectStore, writer: str, row: MirroredTopic, known: KnownChains) -> Newest:
-    """The newest commit of a topic's chain; one that was read before is not read again.
+def read_newest(store: ObjectStore, place: Place, writer: str, row: MirroredTopic, known: KnownChains) -> Newest:
+    """The newest commit of a topic's chain; one that was read before is not read again, but must be there still.
+
+    Else another bucket, or one that somebody emptied, looked like the one in which all is that was handed on.
 
     Raises:
         Refused, OutsideUnavailable: as the store says.
     """
     folder = folder_of(writer, row)
-    number, commit = known.newest.get(folder, (NONE, None))
-    newest = find_newest(store, folder, number)
-    if newest != number:
-        commit = parse(store.get(f"{folder}/{object_name(newest)}"), writer, row)
-        known.newest[folder] = newest, commit
+    before = known.newest.get(folder)
+    newest = find_newest(store, folder, NONE if before is None else before.number - 1)
+    if before is not None and newest < before.number:
+        return Gone(before.number)
+    if before is not None and (place, newest) == (before.place, before.number):
+        return before.commit
+    commit = None if newest == NONE else parse(store.get(f"{folder}/{object_name(newest)}"), writer, row)
+    if isinstance(commit, Commit):
+        known.newest[folder] = Known(place, newest, commit)
     return commit
 
 

@@ -216,7 +216,7 @@ class SubscriptionReader:
         def ask() -> Chains | Silent:
             return self.buckets.read(obj, bucket, case.writer, rows, memory.known)
 
-        return memory.chains.read(ask, folders, now, SUBSCRIPTION_CHAINS_MS)
+        return memory.chains.read(ask, (bucket, folders), now, SUBSCRIPTION_CHAINS_MS)
 
     def _tables(self, case: Case, cluster: WALCluster, memory: Memory, now: int) -> Mapping[int, str] | Silent | None:
         """Names of tables; those that a run is made with were read after the status says for what they are needed."""

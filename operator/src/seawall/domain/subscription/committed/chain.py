@@ -12,7 +12,7 @@ from typing import Annotated
 
 from pydantic import Field, ValidationError
 
-from seawall.api.v1alpha1.subscription_status import HandedOn, MirroredTopic
+from seawall.api.v1alpha1.subscription_status import HandedOn, MirroredTopic, StopReason
 from seawall.domain.subscription.committed.progress import Committed, judge, total_of
 from seawall.domain.subscription.logs import Halt, LogsNow, Position
 
@@ -30,7 +30,14 @@ class Unreadable:
     """The newest object of a chain is no commit of this writer about this topic, or is gone again."""
 
 
-Newest = Commit | Unreadable | None
+@dataclass(frozen=True, slots=True)
+class Gone:
+    """A commit that was read is not there any more: the chain was deleted or cut, or another bucket answers."""
+
+    number: int
+
+
+Newest = Commit | Unreadable | Gone | None
 """None: there is none yet."""
 
 
@@ -69,19 +76,27 @@ class Chains:
 
     def judge(self, row: MirroredTopic, source: LogsNow) -> Position | Halt | None:
         """How far the rows of a topic are, or why they cannot go on; None: that is not known."""
-        return judge(row, source, None, self._progress(row))
+        return judge(row, source, _lost(row, self.newest.get(row.name)), self._progress(row))
 
     def handed_on(self, rows: Iterable[MirroredTopic]) -> HandedOn | None:
         """What all of them have handed on; None: of some nobody says it."""
         found = [self.newest.get(row.name, Unreadable()) for row in rows]
-        if any(isinstance(newest, Unreadable) for newest in found):
+        if any(isinstance(newest, Unreadable | Gone) for newest in found):
             return None
         return total_of(commit for commit in found if isinstance(commit, Commit))
 
     def _progress(self, row: MirroredTopic) -> tuple[int, int] | None:
         found = self.newest.get(row.name, Unreadable())
-        if isinstance(found, Unreadable):
+        if isinstance(found, Unreadable | Gone):
             return None
         if found is None:
             return row.start, row.start
         return found.position, max(found.read_from, row.start)
+
+
+def _lost(row: MirroredTopic, newest: Newest) -> Halt | None:
+    """Why nothing can be gone on with; None: it can."""
+    if not isinstance(newest, Gone):
+        return None
+    message = f"commit {newest.number} of {row.name} is gone from the bucket: rows that were handed on may be, too"
+    return Halt(StopReason.TARGET_LOST, None, message)
