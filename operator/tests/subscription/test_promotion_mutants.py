@@ -9,6 +9,7 @@ from seawall.observe import subscription, subscription_parts
 from seawall.observe.subscription_parts import SubscriptionReader
 from tests.subscription import test_lost_sources as sources
 from tests.subscription import test_promotion_causes as causes
+from tests.subscription import test_promotion_needs as needs
 from tests.subscription import test_promotion_refusals as refusals
 from tests.subscription import test_switchovers as switchovers
 from tests.support.mutants import Mutant, find_survivors
@@ -99,6 +100,14 @@ MUTANTS: tuple[Mutant, ...] = (
     (
         rewritten(subscription, "_append", "except (Refused, OutsideUnavailable)", "except ZeroDivisionError"),
         causes.test_the_others_are_fenced_where_one_may_not_be_written_to,
+    ),
+    (
+        rewritten(promotion, "_plan", "if problems:", "if False:"),
+        needs.a_record_that_cannot_be_read_for_a_moment_is_waited_for,
+    ),
+    (
+        rewritten(needed, "record_problem", " or source_end(case, name) is not None", "", promotion),
+        needs.test_a_record_that_cannot_be_read_hinders_nothing_where_the_source_says_where_it_ends,
     ),
     (
         rewritten(standing, "standing", "if new:", "if False:", decide),

@@ -30,6 +30,7 @@ class TopicNeeds:
         unknown: why that may not be all, as a clause; None: it is.
         record: Seawall's own of the log that is lost.
         is_observed: the database answered.
+        record_problem: why Seawall's own record of it cannot be read, as a clause; None: it can, or there is none.
     """
 
     end: int
@@ -37,6 +38,7 @@ class TopicNeeds:
     unknown: str | None = None
     record: FenceRecord | None = None
     is_observed: bool = True
+    record_problem: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,17 +76,18 @@ def find_needs(
         row, known = rows.get(name), [records.end(name), _above(newest.get(name))]
         record, problem = records.here.of_topics([name]).get(name), records.problem(name)
         if row is None:
-            found[name] = TopicNeeds(max(known), unknown=problem, record=record)
+            found[name] = TopicNeeds(max(known), unknown=problem, record=record, record_problem=problem)
             continue
         known += [_above(ids.at(row)), _above(case.topics.marker.at(row))]
         why = f"region {unknown[row]} of {name} does not say now what it has" if row in unknown else problem
-        found[name] = TopicNeeds(max(known), starts.at(row), why, record)
+        found[name] = TopicNeeds(max(known), starts.at(row), why, record, record_problem=problem)
     return found
 
 
 def _by_records(records: Records, name: str, message: str) -> TopicNeeds:
     record = records.here.of_topics([name]).get(name)
-    return TopicNeeds(records.end(name), unknown=message, record=record, is_observed=False)
+    end, problem = records.end(name), records.problem(name)
+    return TopicNeeds(end, unknown=message, record=record, is_observed=False, record_problem=problem)
 
 
 def _above(entry_id: int | None) -> int:

@@ -11,6 +11,15 @@ MARGIN = 200_000
 it may have written and flushed since it was last asked."""
 
 
+def record_problem(case: Case, name: str) -> str | None:
+    """Why Seawall's own record of a topic cannot be read, where the source does not say where that ended.
+
+    It may say that the log must end further up than all else that is known, and what is recorded of that stays.
+    """
+    needs = (case.observed.needs or {}).get(name)
+    return None if needs is None or source_end(case, name) is not None else needs.record_problem
+
+
 def promoted_topic(case: Case, name: str, end: int, flushed: Flushed) -> PromotedTopic:
     """What is recorded of a topic whose copy ends here."""
     needs = (case.observed.needs or {}).get(name)

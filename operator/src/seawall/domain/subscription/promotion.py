@@ -31,7 +31,7 @@ from seawall.domain.subscription.actions import AppendNulls
 from seawall.domain.subscription.case import Case, Silent, SubscriptionDecision
 from seawall.domain.subscription.copies import copied, flushed_by, source_end, without_copy
 from seawall.domain.subscription.logs import LogsNow, Position
-from seawall.domain.subscription.needed import promoted_topic, with_late
+from seawall.domain.subscription.needed import promoted_topic, record_problem, with_late
 from seawall.domain.subscription.reasons import Reason
 from seawall.domain.text import listed
 from seawall.domain.times import JOB_POLL_SECONDS
@@ -127,6 +127,10 @@ def _plan(case: Case, promotion: PromotionStatus, target: LogsNow) -> Subscripti
     uneven = [name for name in names if _is_uneven(case, name, ends[name])]
     if uneven:
         return _go_back(case, uneven)
+    problems = {name: why for name in names if (why := record_problem(case, name)) is not None}
+    if problems:
+        message = f"it is not known where {listed(list(problems))} must end: the source does not say it, and "
+        return case.stays(case.goes_on(Reason.PROMOTING, message + problems[min(problems)]))
     flushed = flushed_by(case)
     topics = tuple(promoted_topic(case, name, ends[name], flushed or {}) for name in names)
     update = {
