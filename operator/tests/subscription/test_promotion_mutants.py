@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from seawall.domain.ledger import needs as ledger_needs
 from seawall.domain.subscription import copies, decide, holding, needed, promotion, standing
-from seawall.observe import subscription, subscription_parts
+from seawall.observe import database_ids, subscription, subscription_parts
 from seawall.observe.subscription_parts import SubscriptionReader
 from tests.subscription import test_lost_sources as sources
 from tests.subscription import test_promotion_causes as causes
@@ -108,6 +109,32 @@ MUTANTS: tuple[Mutant, ...] = (
     (
         rewritten(needed, "record_problem", " or source_end(case, name) is not None", "", promotion),
         needs.test_a_record_that_cannot_be_read_hinders_nothing_where_the_source_says_where_it_ends,
+    ),
+    (
+        rewritten(SubscriptionReader, "_needs", "if is_blind else {}", "if False else {}"),
+        needs.the_database_is_believed_where_its_kafka_is_dead,
+    ),
+    (
+        rewritten(database_ids, "read_database_ids", "if other is None and is_one", "if True", subscription_parts),
+        needs.another_database_is_not_believed,
+    ),
+    (
+        rewritten(
+            ledger_needs,
+            "ids_of",
+            "(by_region.get(region), key.checkpoint_entry_id",
+            "(by_region.get(region)",
+            database_ids,
+        ),
+        needs.all_that_the_database_speaks_of_counts,
+    ),
+    (
+        rewritten(ledger_needs, "ids_of", "(by_region.get(region), ", "(", database_ids),
+        needs.the_database_is_believed_where_its_kafka_is_dead,
+    ),
+    (
+        rewritten(ledger_needs, "ids_of", " + list(newest.items())", "", database_ids),
+        needs.all_that_the_database_speaks_of_counts,
     ),
     (
         rewritten(standing, "standing", "if new:", "if False:", decide),

@@ -29,6 +29,7 @@ from seawall.domain.subscription.lag import Pending, advance, seconds_of
 from seawall.domain.subscription.logs import LogsNow, Position
 from seawall.domain.times import SUBSCRIPTION_CHAINS_MS, SUBSCRIPTION_CONFIGS_MS, SUBSCRIPTION_NAMES_MS
 from seawall.observe.chains import ChainObserver, KnownChains
+from seawall.observe.database_ids import read_database_ids
 from seawall.observe.ledger import LedgerObserver
 from seawall.observe.opened_cluster import named_cluster
 from seawall.observe.records import read_records
@@ -175,7 +176,11 @@ class SubscriptionReader:
         shards = read_records(self.observer.intents, pool_of(cluster), case.selected)
         wal = cluster.status.wal
         records = Records(shards, shards, frozenset(() if wal is None else wal.record_shards))
-        return find_needs(self.observer.observe(cluster), case.selected, records)
+        observation = self.observer.observe(cluster)
+        # Without its Kafka the database cannot be observed as a whole, and still says what it has flushed.
+        is_blind = isinstance(observation, Unavailable)
+        ids = read_database_ids(self.observer.clusters, cluster) if is_blind else {}
+        return find_needs(observation, case.selected, records, ids)
 
     def _producers(
         self, obj: WALSubscription, wanted: Wanted | None, base: Observed, target: LogsNow | Silent | None

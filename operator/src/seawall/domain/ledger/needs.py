@@ -7,17 +7,21 @@ a lower bound always; whether that is all is said apart.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
-from seawall.domain.columns import Ids, greatest
-from seawall.domain.dataplane.region_reports import RegionReports
+from seawall.domain.columns import MAX_OFFSET, Ids, greatest
+from seawall.domain.dataplane.metadata import MetadataSnapshot
+from seawall.domain.dataplane.region_reports import RegionReports, region_reports
+from seawall.domain.dataplane.reports import DatanodeReport, newest_ids
 from seawall.domain.ledger.intents import FenceRecord
 from seawall.domain.ledger.ledger import plan
 from seawall.domain.ledger.observation import Observation, ReadShards, Unavailable
 from seawall.domain.ledger.rules import Case
+
+NO_IDS: Mapping[str, int] = {}
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,11 +66,14 @@ class Records:
 
 
 def find_needs(
-    observation: Observation | Unavailable, names: Iterable[str], records: Records
+    observation: Observation | Unavailable, names: Iterable[str], records: Records, alone: Mapping[str, int] = NO_IDS
 ) -> Mapping[str, TopicNeeds]:
-    """By topic what the database and Seawall's own records say; also of topics that Kafka has lost."""
+    """By topic what the database and Seawall's own records say; also of topics that Kafka has lost.
+
+    `alone`: what the database says by itself, where all of it together cannot be observed (`ids_of`).
+    """
     if isinstance(observation, Unavailable):
-        return {name: _by_records(records, name, observation.message) for name in names}
+        return {name: _by_records(records, name, observation.message, alone.get(name)) for name in names}
     case, found = plan(observation.assessment.inputs).case, dict[str, TopicNeeds]()
     rows = {name: row for row, name in enumerate(case.topics.names)}
     ids, unknown = _greatest_ids(case), _unknown_regions(case) | _unreported(observation, case)
@@ -84,9 +91,31 @@ def find_needs(
     return found
 
 
-def _by_records(records: Records, name: str, message: str) -> TopicNeeds:
+def ids_of(reports: Sequence[DatanodeReport], snapshot: MetadataSnapshot) -> dict[str, int]:
+    """By topic the greatest id that the database speaks of: flushed, idle at, a checkpoint, a marker, or written.
+
+    A lower bound: nobody asks here how old the reports are, nor whether all regions report.
+    """
+    columns, newest = region_reports(reports), newest_ids(reports)
+    inner = (columns.flushed, columns.idle, columns.metadata_flushed, columns.metadata_idle)
+    reported = greatest(*(column.ids() for column in inner))
+    by_region: dict[int, int] = {}
+    for row in np.flatnonzero(reported.known).tolist():
+        region, entry_id = int(columns.region[row]), int(reported.numbers[row])
+        by_region[region] = max(entry_id, by_region.get(region, entry_id))
+    found = [(topic, marker.pruned_entry_id) for topic, marker in snapshot.topics.items()] + list(newest.items())
+    for (topic, region), key in snapshot.region_keys.items():
+        found += [(topic, each) for each in (by_region.get(region), key.checkpoint_entry_id, key.metadata_entry_id)]
+    ids: dict[str, int] = {}
+    for topic, each in found:
+        if each is not None and each <= MAX_OFFSET:
+            ids[topic] = max(each, ids.get(topic, each))
+    return ids
+
+
+def _by_records(records: Records, name: str, message: str, known_id: int | None) -> TopicNeeds:
     record = records.here.of_topics([name]).get(name)
-    end, problem = records.end(name), records.problem(name)
+    end, problem = max(records.end(name), _above(known_id)), records.problem(name)
     return TopicNeeds(end, unknown=message, record=record, is_observed=False, record_problem=problem)
 
 
