@@ -22,7 +22,7 @@ MUTANTS: tuple[Mutant, ...] = (
         refusals.somebody_elses_topic_is_not_promoted,
     ),
     (
-        rewritten(promotion, "_promote", "if forgotten:", "if False:"),
+        rewritten(promotion, "_promote", "    if forgotten:", "    if False:"),
         refusals.a_topic_that_the_pool_gets_after_the_copying_ended_is_not_forgotten,
     ),
     (
@@ -36,6 +36,10 @@ MUTANTS: tuple[Mutant, ...] = (
     (
         rewritten(copies, "_others", "if name not in {*names, *absent}", "if name not in {*names}"),
         refusals.test_a_topic_that_does_not_exist_yet_hinders_nobody,
+    ),
+    (
+        rewritten(promotion, "_promote", "if forgotten and case", "if False and case"),
+        switchovers.test_a_switchover_goes_back_for_a_topic_that_the_pool_got_meanwhile,
     ),
     (
         rewritten(promotion, "_plan", "if uneven:", "if False:"),
@@ -111,7 +115,7 @@ MUTANTS: tuple[Mutant, ...] = (
         needs.test_a_record_that_cannot_be_read_hinders_nothing_where_the_source_says_where_it_ends,
     ),
     (
-        rewritten(SubscriptionReader, "_needs", "if is_blind else {}", "if False else {}"),
+        rewritten(SubscriptionReader, "_needs", "if is_alone else {}", "if False else {}"),
         needs.the_database_is_believed_where_its_kafka_is_dead,
     ),
     (

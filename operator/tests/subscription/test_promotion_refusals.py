@@ -100,7 +100,7 @@ def a_topic_that_cannot_begin_is_named() -> None:
     world.store.is_silent = True
     found = world.live(ticks=20)
     assert (why(found)[0], found.status.state) == ("WaitingForHold", SubscriptionState.STREAMING)
-    assert "of topic wal_3, which nobody holds: " in why(found)[1]
+    assert why(found)[1].startswith("nothing is copied yet of topic wal_3: ")
     world.store.is_silent = False
     found = world.live(world.is_even)
     assert why(found) == ("Streaming", "4 topics are copied to dr")

@@ -72,6 +72,16 @@ def test_a_switchover_waits_for_a_source_that_does_not_answer_when_it_matters() 
     assert (promotion_of(found).lost_entries, promotion_of(found).source_known) == (0, True)
 
 
+def test_a_switchover_goes_back_for_a_topic_that_the_pool_got_meanwhile() -> None:
+    world, process = begun()
+    world.grow("wal_3")
+    world.live(lambda: "wal_3" in world.target.topics, process)
+    found = promoted(world, "Switchover")
+    assert len(promotion_of(found).topics) == 4
+    assert promotion_of(found).lost_entries == 0
+    assert_safe(world)
+
+
 def test_what_the_source_gets_after_all_is_recorded_is_padded_and_listed() -> None:
     world, process = begun()
     until_it_is_recorded(world, process)

@@ -178,8 +178,8 @@ class SubscriptionReader:
         records = Records(shards, shards, frozenset(() if wal is None else wal.record_shards))
         observation = self.observer.observe(cluster)
         # Without its Kafka the database cannot be observed as a whole, and still says what it has flushed.
-        is_blind = isinstance(observation, Unavailable)
-        ids = read_database_ids(self.observer.clusters, cluster) if is_blind else {}
+        is_alone = isinstance(observation, Unavailable)
+        ids = read_database_ids(self.observer.clusters, cluster) if is_alone else {}
         return find_needs(observation, case.selected, records, ids)
 
     def _producers(

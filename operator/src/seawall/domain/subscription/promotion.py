@@ -106,6 +106,8 @@ def _promote(case: Case, promotion: PromotionStatus) -> SubscriptionDecision:
     if others:
         return _cannot(case, f"{listed(others)} of the target is gone, or was made again: leave it out of spec.topics")
     forgotten = without_copy(case)
+    if forgotten and case.spec.promote is Promotion.SWITCHOVER and not promotion.topics:
+        return _go_back(case, f"{listed(forgotten)} has no copy of its own yet")
     if forgotten:
         return _cannot(case, _why_forgotten(forgotten))
     return _write(case, promotion, target, producer) if promotion.topics else _plan(case, promotion, target)
@@ -126,7 +128,7 @@ def _plan(case: Case, promotion: PromotionStatus, target: LogsNow) -> Subscripti
         return case.stays(case.goes_on(Reason.PROMOTING, "nobody asked yet what the database has"))
     uneven = [name for name in names if _is_uneven(case, name, ends[name])]
     if uneven:
-        return _go_back(case, uneven)
+        return _go_back(case, f"of {listed(uneven)} the source has more than the target, or does not say where it ends")
     problems = {name: why for name in names if (why := record_problem(case, name)) is not None}
     if problems:
         message = f"it is not known where {listed(list(problems))} must end: the source does not say it, and "
@@ -169,10 +171,9 @@ def _is_uneven(case: Case, name: str, end: int) -> bool:
     return at_source is None or at_source > end
 
 
-def _go_back(case: Case, names: list[str]) -> SubscriptionDecision:
+def _go_back(case: Case, why: str) -> SubscriptionDecision:
     """Nothing is fenced yet: it is copied on as if nobody had begun to promote."""
-    message = f"of {listed(names)} the source has more than the target, or does not say where it ends: it is copied on"
-    return case.becomes(case.goes_on(Reason.NOT_EVEN, message), promotion=None, state=None)
+    return case.becomes(case.goes_on(Reason.NOT_EVEN, f"{why}: it is copied on"), promotion=None, state=None)
 
 
 def _end_of_copy(case: Case, name: str, target: LogsNow) -> int | None:

@@ -76,8 +76,9 @@ def standing(case: Case) -> Verdict:
     new = not_begun(case)
     if new:
         ledger = case.observed.ledger
-        why = f": {ledger.message}" if isinstance(ledger, Unavailable) else ""
-        return case.goes_on(JobReason.HOLDING, f"nothing is copied yet of {listed(new)}, which nobody holds{why}")
+        held = "it is not held yet, or nobody says where it begins"
+        why = ledger.message if isinstance(ledger, Unavailable) else held
+        return case.goes_on(JobReason.HOLDING, f"nothing is copied yet of {listed(new)}: {why}")
     sink, name = case.spec.sink, case.goes_to.name
     message = f"{len(case.rows)} topics are copied to {name}"
     if sink.records is not None:
