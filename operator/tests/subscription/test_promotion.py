@@ -92,13 +92,15 @@ def test_when_source_and_database_are_gone_seawalls_own_records_say_where_the_lo
     assert_safe(world)
 
 
-def test_a_database_that_says_all_needs_no_margin() -> None:
+def test_where_the_source_is_silent_it_pads_beyond_all_that_the_database_says() -> None:
     world = behind()
     world.live(ticks=4)
     world.data_plane.newest_ids["wal_0"] = 48
     world.kafka.unreachable = SILENT
     found = promoted(world)
     assert not promotion_of(found).source_known
+    row = topic_of(found, "wal_0")
+    assert (row.known_end, row.pad_to) == (49, 49 + MARGIN)
     assert_safe(world)
 
 

@@ -63,7 +63,7 @@ MUTANTS: tuple[Mutant, ...] = (
         switchovers.test_what_the_source_gets_after_all_is_recorded_is_padded_and_listed,
     ),
     (
-        rewritten(needed, "_with_late", "if was_known else row", "if False else row"),
+        rewritten(needed, "_with_late", "row.known_end + MARGIN", "row.known_end"),
         switchovers.test_what_a_source_got_that_died_after_all_was_recorded_is_within_the_margin,
     ),
     (

@@ -120,6 +120,21 @@ def test_what_a_source_got_that_died_after_all_was_recorded_is_within_the_margin
     assert_safe(world)
 
 
+def test_the_margin_is_each_topics_own() -> None:
+    """One was made again in the source, so where that ended was never known; then the source dies."""
+    world = SubscriptionWorld()
+    world.streaming()
+    world.recreate("wal_1")
+    world.live(lambda: any(row.stopped for row in world.subscription().status.topics))
+    world.subscribe(promote="Failover")
+    process = world.subscriber()
+    until_it_begins(world, process)
+    until_it_is_recorded(world, process)
+    assert topic_of(world.subscription(), "wal_0").pad_to == 40
+    world.kafka.unreachable = SILENT
+    assert topic_of(promoted(world), "wal_0").pad_to == 40 + MARGIN
+
+
 def test_a_topic_that_one_broker_does_not_know_for_a_moment_is_not_even() -> None:
     world = behind()
     world.subscribe(promote="Switchover")

@@ -7,8 +7,8 @@ from seawall.domain.subscription.case import Case
 from seawall.domain.subscription.copies import Flushed, source_end
 
 MARGIN = 200_000
-"""Records of null beyond what is known, where neither the source says where it ended nor the database all that it has:
-it may have written and flushed since it was last asked."""
+"""Records of null beyond what is known, where the source does not say where it ended: the database may have written,
+and flushed, since it was last asked."""
 
 
 def record_problem(case: Case, name: str) -> str | None:
@@ -25,13 +25,12 @@ def promoted_topic(case: Case, name: str, end: int, flushed: Flushed) -> Promote
     needs = (case.observed.needs or {}).get(name)
     at_source = source_end(case, name)
     known = max(end, at_source or 0, 0 if needs is None else needs.end)
-    is_all = at_source is not None or (needs is not None and needs.is_observed and needs.unknown is None)
     behind = (region for region, at in flushed.get(name, {}).items() if end < known and at + 1 < known)
     return PromotedTopic(
         name=name,
         end=end,
         known_end=known,
-        pad_to=known if is_all else known + MARGIN,
+        pad_to=known + MARGIN if at_source is None else known,
         regions=tuple(sorted(behind)[:MAX_REGIONS]),
     )
 
@@ -42,7 +41,7 @@ def with_late(case: Case, promotion: PromotionStatus) -> PromotionStatus:
     A database may have flushed it, so the log must end beyond it. Whoever goes on writing moves that end only when it
     is more than the margin: it comes to an end.
     """
-    rows = tuple(_with_late(case, row, was_known=promotion.source_known) for row in promotion.topics)
+    rows = tuple(_with_late(case, row) for row in promotion.topics)
     has_late = any(row.known_end > before.known_end for row, before in zip(rows, promotion.topics, strict=True))
     selected = [row.name for row in rows if row.name in case.rows]
     update = {
@@ -54,12 +53,12 @@ def with_late(case: Case, promotion: PromotionStatus) -> PromotionStatus:
     return promotion.model_copy(update=update)
 
 
-def _with_late(case: Case, row: PromotedTopic, *, was_known: bool) -> PromotedTopic:
+def _with_late(case: Case, row: PromotedTopic) -> PromotedTopic:
     if row.name not in case.rows:  # it was left out meanwhile
         return row
     end = source_end(case, row.name)
     if end is None:
-        return row.model_copy(update={"pad_to": max(row.pad_to, row.known_end + MARGIN)}) if was_known else row
+        return row.model_copy(update={"pad_to": max(row.pad_to, row.known_end + MARGIN)})
     if end <= row.known_end:
         return row
     return row.model_copy(update={"known_end": end, "pad_to": row.pad_to if end <= row.pad_to else end + MARGIN})
