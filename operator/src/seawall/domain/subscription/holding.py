@@ -1,6 +1,6 @@
 """What the source keeps: from the first offset that the target lacks, by our own reads of the target, and never more.
 
-    no hold → asked for, from where each topic is; of one that was never copied from the log start on
+    no hold → asked for, from where each topic is, or surely was; of one that was never copied from the log start on
     Lost by its budget → the subscription is Lost, until resync; for another reason → placed anew
     target has more → the hold begins later, every half minute, or at once when it is at risk
 
@@ -25,8 +25,9 @@ from seawall.domain.spark_job.selection import Topics
 from seawall.domain.subscription.actions import MoveHold
 from seawall.domain.subscription.case import Case, SubscriptionDecision, claims_of, is_at_risk
 from seawall.domain.subscription.contract import MAX_MESSAGE
-from seawall.domain.subscription.logs import Halt, Position
+from seawall.domain.subscription.logs import Halt, LogsNow, Position, missing_source
 from seawall.domain.subscription.reasons import Reason
+from seawall.domain.subscription.written import certain
 from seawall.domain.times import SUBSCRIPTION_HOLD_TTL, SUBSCRIPTION_MOVES_HOLD, SUBSCRIPTION_RENEWS_HOLD
 
 
@@ -155,11 +156,12 @@ def _claims(case: Case, held: Mapping[str, int] | None) -> dict[str, int] | None
     """By topic from where on it is kept; None: there is no hold yet, and it cannot be known now where it begins.
 
     A topic that goes on: from the first offset on that the target surely lacks, by what was just read, and never from
-    an earlier one than before. One that is stopped, or of which nothing is known: as before. One that was not copied
-    yet: from where the log can be held.
+    an earlier one than before. One that is stopped, or of which nothing is known: as before; of which nothing is known
+    and that is not held: from where it was surely copied up to. One that was not copied yet: from where the log can be
+    held.
     """
     known, before = edges(case), held or {}
-    if held is None and (not known or _is_unknown(case)):
+    if held is None and not known:
         return None
     claims = {name: offset for name in case.selected if (offset := _claim(case, name, before, known)) is not None}
     # Of others records are gone, or may go by what was decided before: nobody could keep them.
@@ -167,17 +169,32 @@ def _claims(case: Case, held: Mapping[str, int] | None) -> dict[str, int] | None
 
 
 def _claim(case: Case, name: str, held: Mapping[str, int], known: Mapping[str, int]) -> int | None:
-    standing = case.standings.get(name)
+    standing, row = case.standings.get(name), case.rows.get(name)
     if isinstance(standing, Position):
         # Where nothing says for sure how far it is: from as early on as can be.
         least = known.get(name, 0) if standing.doubt else 0
-        return max(standing.keep_from, held.get(name, least))
-    return held.get(name) if name in case.rows else known.get(name, held.get(name))
+        # All others would wait for a claim beyond the end of a log that was cut.
+        least = max(min(standing.keep_from, standing.source_end), least)
+        return max(standing.keep_from, held[name]) if name in held else least
+    if row is None:
+        return known.get(name, held.get(name))
+    if standing is None and name not in held:
+        return _from_certain(case, row, known)
+    return held.get(name)
 
 
-def _is_unknown(case: Case) -> bool:
-    """Whether of some topic that was copied before nobody knows how far."""
-    return any(standing is None for standing in case.standings.values())
+def _from_certain(case: Case, row: MirroredTopic, known: Mapping[str, int]) -> int | None:
+    """Of a topic of which nobody says now how far it is: from where it was surely copied up to; None: not at all.
+
+    All others would wait for a claim beyond the end of a log that was cut, or on another one than was copied.
+    """
+    least, source = max(certain(row, 0), known.get(row.name, 0)), case.observed.source
+    if not isinstance(source, LogsNow):
+        return least
+    if missing_source(row, source) is not None:
+        return None
+    ends = source.ends(row.name)
+    return least if ends is None else min(least, ends.high_watermark)
 
 
 def edges(case: Case) -> dict[str, int]:

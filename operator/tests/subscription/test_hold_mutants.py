@@ -1,0 +1,43 @@
+"""The guards of a subscription's hold are taken away one by one: each story must then end badly. Prints the kills."""
+
+from __future__ import annotations
+
+import pytest
+
+from seawall.domain.subscription import holding
+from tests.subscription import test_held_anew as anew
+from tests.support.mutants import Mutant, find_survivors
+from tests.support.source_mutants import rewritten
+
+ALL_OR_NOTHING = "if held is None and (not known or None in case.standings.values()):"
+MUTANTS: tuple[Mutant, ...] = (
+    (
+        rewritten(holding, "_claims", "if held is None and not known:", ALL_OR_NOTHING),
+        anew.a_hold_is_deleted_while_a_partition_of_the_target_has_no_leader,
+    ),
+    (
+        rewritten(holding, "_claim", "standing is None and name not in held", "False"),
+        anew.a_hold_is_deleted_while_a_partition_of_the_target_has_no_leader,
+    ),
+    (
+        rewritten(holding, "_from_certain", "max(certain(row, 0), known.get(row.name, 0))", "known.get(row.name, 0)"),
+        anew.a_hold_ends_by_a_topic_that_is_made_again_while_the_target_is_silent,
+    ),
+    (
+        rewritten(holding, "_from_certain", "missing_source(row, source) is not None", "False"),
+        anew.a_hold_ends_by_a_topic_that_is_made_again_while_the_target_is_silent,
+    ),
+    (
+        rewritten(holding, "_from_certain", "min(least, ends.high_watermark)", "least"),
+        anew.a_topic_is_cut_while_nothing_runs,
+    ),
+    (
+        rewritten(holding, "_claim", "min(standing.keep_from, standing.source_end)", "standing.keep_from"),
+        anew.a_topic_is_cut_of_which_it_is_in_doubt_how_far_it_is,
+    ),
+)
+
+
+@pytest.mark.timeout(600)
+def test_each_guard_of_a_hold_is_missed_by_a_story() -> None:
+    assert not find_survivors(MUTANTS)
