@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from seawall.domain.subscription import holding
+from seawall.domain.overview import findings
+from seawall.domain.subscription import holding, kept
 from tests.subscription import test_held_anew as anew
+from tests.subscription import test_kept as stories
 from tests.support.mutants import Mutant, find_survivors
 from tests.support.source_mutants import rewritten
 
@@ -34,6 +36,30 @@ MUTANTS: tuple[Mutant, ...] = (
     (
         rewritten(holding, "_claim", "min(standing.keep_from, standing.source_end)", "standing.keep_from"),
         anew.a_topic_is_cut_of_which_it_is_in_doubt_how_far_it_is,
+    ),
+    (
+        rewritten(kept, "_within_budget", "own is not None and is_alive(own)", "own is None or is_alive(own)"),
+        stories.a_hold_that_cannot_be_placed_again_is_said,
+    ),
+    (
+        rewritten(kept, "_within_budget", "state is SubscriptionState.LOST", "False"),
+        stories.what_is_lost_stays_so_without_its_hold,
+    ),
+    (
+        rewritten(kept, "_within_budget", " and state is not SubscriptionState.PROMOTED", ""),
+        stories.what_is_promoted_needs_no_hold,
+    ),
+    (
+        rewritten(findings, "_of_subscription", 'at.status == "Unknown"', "False"),
+        stories.what_is_promoted_needs_no_hold,
+    ),
+    (
+        rewritten(kept, "_within_budget", "bool(obj.status.topics) and ", ""),
+        stories.what_has_not_begun_needs_no_hold,
+    ),
+    (
+        rewritten(kept, "_within_budget", "and is_alive(own)", ""),
+        stories.what_is_not_granted_is_not_within_the_budget,
     ),
 )
 

@@ -221,7 +221,9 @@ def _of_subscription(found: WALSubscription) -> Iterator[Finding]:
         yield Finding(Severity.BY_PERSON, name_of(found), "Suspend", "Suspended", message)
     for kind in (ConditionType.WITHIN_BUDGET, ConditionType.TARGET_SAFE):
         at = find_condition(found.status.conditions, kind)
-        if at is not None and at.status != "True":
+        # Of a budget nothing is known while nothing need be held, or Ready says what it waits for.
+        is_fine = at is None or at.status == "True" or (at.status == "Unknown" and kind is ConditionType.WITHIN_BUDGET)
+        if at is not None and not is_fine:
             yield _of_condition(_severity_of(at), name_of(found), at)
 
 

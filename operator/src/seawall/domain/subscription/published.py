@@ -6,7 +6,6 @@ Numbers are others at each look: they are written every half minute, or with wha
 from __future__ import annotations
 
 from seawall.api.meta import Condition, ConditionType
-from seawall.api.v1alpha1.hold import WALHold
 from seawall.api.v1alpha1.subscription import WALSubscription
 from seawall.api.v1alpha1.subscription_status import (
     MAX_WORST,
@@ -29,8 +28,9 @@ from seawall.domain.decision import Published
 from seawall.domain.spark_job.allowed import User, kafka_user
 from seawall.domain.step import Event, EventType
 from seawall.domain.subscription.brokers import TargetReason, compare
-from seawall.domain.subscription.case import Case, is_at_risk
+from seawall.domain.subscription.case import Case
 from seawall.domain.subscription.committed.chain import Chains
+from seawall.domain.subscription.kept import describe_kept
 from seawall.domain.subscription.logs import Halt, LogsNow, Position
 from seawall.domain.times import SUBSCRIPTION_MEASURES
 
@@ -96,7 +96,6 @@ def published(
     """The status as it is written."""
     before = case.obj.status
     measured = {} if _is_fresh(case, state) else _as_status(case)
-    hold = case.observed.hold
     build = ConditionBuilder(before.conditions, case.obj.metadata.generation, case.now)
     update = {
         **measured,
@@ -104,7 +103,8 @@ def published(
         "observed_generation": case.obj.metadata.generation,
         "conditions": (
             *build.kstatus(verdict),
-            *_conditions(case, build, verdict, hold),
+            _streams(case, build, verdict),
+            *describe_kept(case.obj, case.observed.hold, state, build),
             *_target_safe(case, build),
             *_user(case, build),
         ),
@@ -145,30 +145,10 @@ def _as_status(case: Case) -> dict[str, object]:
     }
 
 
-def _conditions(case: Case, build: ConditionBuilder, verdict: Verdict, hold: WALHold | None) -> tuple[Condition, ...]:
+def _streams(case: Case, build: ConditionBuilder, verdict: Verdict) -> Condition:
     application = case.observed.application
     streams = application is not None and application.state == "RUNNING" and not application.is_over
-    budget, sentence = _budget(hold)
-    return (
-        build(ConditionType.STREAMING, as_status(streams), verdict.reason, verdict.message),
-        build(ConditionType.HELD, as_status(case.own_hold is not None), *_held(hold)),
-        build(ConditionType.WITHIN_BUDGET, as_status(budget == "WithinBudget"), budget, sentence),
-    )
-
-
-def _held(hold: WALHold | None) -> tuple[str, str]:
-    if hold is None or hold.status.state is None:
-        return "NotHeld", "the source keeps nothing for it"
-    return hold.status.state.value, f"WALHold {hold.metadata.name} is {hold.status.state}"
-
-
-def _budget(hold: WALHold | None) -> tuple[str, str]:
-    """What becomes of the hold; the sentence is the hold's own, and stays the same while its state does."""
-    if hold is None or not (hold.status.is_final or is_at_risk(hold)):
-        return "WithinBudget", "the source keeps what is not copied"
-    condition = find_condition(hold.status.conditions, ConditionType.READY)
-    reason = "AtRisk" if is_at_risk(hold) else "Lost"
-    return reason, f"WALHold {hold.metadata.name}: {'' if condition is None else condition.message}"
+    return build(ConditionType.STREAMING, as_status(streams), verdict.reason, verdict.message)
 
 
 def _target_safe(case: Case, build: ConditionBuilder) -> tuple[Condition, ...]:
