@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import pytest
 
+from seawall.controllers import subscription
 from seawall.domain.overview import findings
-from seawall.domain.subscription import holding, kept
+from seawall.domain.subscription import decide, holding, kept, published
 from tests.subscription import test_held_anew as anew
 from tests.subscription import test_kept as stories
+from tests.subscription import test_renewals as renewals
 from tests.support.mutants import Mutant, find_survivors
 from tests.support.source_mutants import rewritten
 
 ALL_OR_NOTHING = "if held is None and (not known or None in case.standings.values()):"
+RENEWING = "_renewing(obj, observed, _allowed(case, wanted))"
 MUTANTS: tuple[Mutant, ...] = (
     (
         rewritten(holding, "_claims", "if held is None and not known:", ALL_OR_NOTHING),
@@ -48,6 +51,34 @@ MUTANTS: tuple[Mutant, ...] = (
     (
         rewritten(kept, "_within_budget", " and state is not SubscriptionState.PROMOTED", ""),
         stories.what_is_promoted_needs_no_hold,
+    ),
+    (
+        rewritten(published, "bare", "observed.obstacle is not None", "True", decide),
+        stories.what_is_not_declared_any_more_is_said_without_a_hold,
+    ),
+    (
+        rewritten(published, "bare", "observed.obstacle is not None", "False", decide),
+        stories.what_cannot_be_read_is_as_it_was,
+    ),
+    (
+        rewritten(published, "bare", "_events(obj, status)", "()", decide),
+        stories.what_is_not_declared_any_more_is_said_without_a_hold,
+    ),
+    (
+        rewritten(decide, "weigh", "_renewing(obj, observed, bared)", "bared", subscription),
+        renewals.nobody_declares_it_any_more,
+    ),
+    (
+        rewritten(decide, "weigh", RENEWING, "_allowed(case, wanted)", subscription),
+        renewals.resync_waits_for_the_target,
+    ),
+    (
+        rewritten(decide, "weigh", RENEWING, "_allowed(case, wanted)", subscription),
+        renewals.a_promotion_waits_for_the_target,
+    ),
+    (
+        rewritten(holding, "renewal", "found.metadata.controller_uid != obj.metadata.uid or ", ""),
+        renewals.a_hold_of_somebody_else_is_not_renewed,
     ),
     (
         rewritten(findings, "_of_subscription", 'at.status == "Unknown"', "False"),

@@ -6,9 +6,12 @@ from seawall.api.meta import ConditionType
 from seawall.api.v1alpha1.hold import WALHold
 from seawall.api.v1alpha1.subscription_status import SubscriptionState
 from seawall.domain.overview import findings
+from seawall.domain.subscription.case import Observed
+from seawall.domain.subscription.decide import decide
 from tests.subscription.test_promotion import promoted
 from tests.subscription.test_subscription import condition, reasons
 from tests.worlds.subscription_world import DR, SubscriptionWorld
+from tests.worlds.verification_world import why
 
 Said = tuple[str, str]
 NOT_HELD: Said = ("False", "NotHeld")
@@ -74,6 +77,30 @@ def what_is_not_granted_is_not_within_the_budget() -> None:
     assert said(world) == (("False", "Requested"), ("Unknown", "Requested"))
 
 
+def what_is_not_declared_any_more_is_said_without_a_hold() -> None:
+    """Somebody deletes it; nobody can place another one."""
+    world = SubscriptionWorld()
+    world.streaming()
+    world.declare(None)
+    world.live(lambda: why(world.subscription())[0] == "TargetNotDeclared")
+    assert said(world) == (("True", "Active"), ("True", "WithinBudget"))
+    world.kube.remove(DR, WALHold)
+    world.live(ticks=20)
+    assert said(world) == (NOT_HELD, NOT_HELD)
+    assert reasons(world).count("NotHeld") == 1
+
+
+def what_cannot_be_read_is_as_it_was() -> None:
+    """The API server shows nobody the hold: that there is none is not known."""
+    world = SubscriptionWorld()
+    world.streaming()
+    before, obj = said(world), world.subscription()
+    decision = decide(obj, Observed(world.time.now(), obstacle="forbidden"))
+    assert decision.publish is not None
+    world.kube.replace_status(obj, decision.publish(decision.verdict).status)
+    assert (why(world.subscription())[0], said(world)) == ("ChangeRefused", before)
+
+
 def test_a_hold_that_cannot_be_placed_again_is_said() -> None:
     a_hold_that_cannot_be_placed_again_is_said()
 
@@ -92,3 +119,11 @@ def test_what_has_not_begun_needs_no_hold() -> None:
 
 def test_what_is_not_granted_is_not_within_the_budget() -> None:
     what_is_not_granted_is_not_within_the_budget()
+
+
+def test_what_is_not_declared_any_more_is_said_without_a_hold() -> None:
+    what_is_not_declared_any_more_is_said_without_a_hold()
+
+
+def test_what_cannot_be_read_is_as_it_was() -> None:
+    what_cannot_be_read_is_as_it_was()

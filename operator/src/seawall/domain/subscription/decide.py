@@ -2,6 +2,7 @@
 
     being deleted → findings (spec, name, WALCluster, what that declares) → suspend, resync, Lost
     → its hold (holding.py) → the target's topics (targets.py) → what copies (running.py) → how far it is
+    Where nothing is done, the hold is renewed when that is due.
 
     state      what is in the status            what is in the world                 what ends it
     ---------  -------------------------------  -----------------------------------  --------------------------------
@@ -27,7 +28,7 @@ from seawall.api.v1alpha1.cluster import WALCluster, WALClusterSpec
 from seawall.api.v1alpha1.subscription import WALSubscription, WALSubscriptionSpec
 from seawall.api.v1alpha1.subscription_status import SubscriptionState, WALSubscriptionStatus
 from seawall.api.v1alpha1.verification_template import MAX_TOPICS
-from seawall.domain.conditions import ConditionBuilder, Outlook, Verdict, find_condition
+from seawall.domain.conditions import Outlook, Verdict, find_condition
 from seawall.domain.decision import Decision, Failure, Published, silent
 from seawall.domain.spark_job.actions import (
     FreezeRequest,
@@ -63,15 +64,22 @@ def weigh(obj: WALSubscription, observed: Observed) -> tuple[SubscriptionDecisio
         return silent(obj, said), False
     case = case_of(obj, observed)
     if isinstance(case, Verdict):
-        build = ConditionBuilder(obj.status.conditions, obj.metadata.generation, observed.now)
-        return Decision(obj.status, case, publish=lambda verdict: bare(obj, build, verdict)), False
+        bared: SubscriptionDecision = Decision(obj.status, case, publish=lambda verdict: bare(obj, observed, verdict))
+        return _renewing(obj, observed, bared), False
     wanted = _go_on(case)
-    decision = _allowed(case, wanted)
+    decision = _renewing(obj, observed, _allowed(case, wanted))
 
     def publish(verdict: Verdict) -> Published[WALSubscriptionStatus]:
         return published(case, decision.status, state_of(case, decision), verdict)
 
     return replace(decision, publish=publish), any(isinstance(each, GuardTargets) for each in wanted.actions)
+
+
+def _renewing(obj: WALSubscription, observed: Observed, decision: SubscriptionDecision) -> SubscriptionDecision:
+    """Whoever waits, for the target, a declaration or a person, renews the hold meanwhile."""
+    waits = not decision.actions and decision.status == obj.status
+    renewal = holding.renewal(obj, observed) if waits else None
+    return decision if renewal is None else replace(decision, actions=(renewal,))
 
 
 def case_of(obj: WALSubscription, observed: Observed) -> Case | Verdict:

@@ -3,6 +3,7 @@
     no hold → asked for, from where each topic is, or surely was; of one that was never copied from the log start on
     Lost by its budget → the subscription is Lost, until resync; for another reason → placed anew
     target has more → the hold begins later, every half minute, or at once when it is at risk
+    nothing else to do → renewed each hour as it is, whatever is waited for
 
 Nothing is read before it is granted. A topic that cannot go on keeps its place in the hold until that ends by the
 budget; then it has none, and the others go on.
@@ -15,6 +16,7 @@ from datetime import datetime, timedelta
 
 from seawall.api.meta import ConditionType
 from seawall.api.v1alpha1.hold import WALHold, WALHoldSpec
+from seawall.api.v1alpha1.subscription import WALSubscription
 from seawall.api.v1alpha1.subscription_status import MirroredTopic, SubscriptionState
 from seawall.domain.conditions import Outlook, Verdict, find_condition
 from seawall.domain.ledger.observation import Observation
@@ -23,7 +25,7 @@ from seawall.domain.spark_job.case import is_granted
 from seawall.domain.spark_job.reasons import JobReason
 from seawall.domain.spark_job.selection import Topics
 from seawall.domain.subscription.actions import MoveHold
-from seawall.domain.subscription.case import Case, SubscriptionDecision, claims_of, is_at_risk
+from seawall.domain.subscription.case import Case, Observed, SubscriptionDecision, claims_of, is_at_risk
 from seawall.domain.subscription.contract import MAX_MESSAGE
 from seawall.domain.subscription.logs import Halt, LogsNow, Position, missing_source
 from seawall.domain.subscription.reasons import Reason
@@ -103,7 +105,7 @@ def _move(case: Case, found: WALHold, claims: Mapping[str, int]) -> Subscription
     if not claims or not isinstance(found.spec, WALHoldSpec):
         return None
     wanted = _spec(case, claims).model_copy(update={"renew_time": found.spec.renew_time})
-    before = found.spec.renew_time or found.metadata.creation_timestamp
+    before = _renewed_at(found, found.spec)
     is_other = wanted.model_copy(update={"topics": found.spec.topics}) != found.spec
     is_about_others = claims.keys() != found.spec.topics.keys() or any(
         claims[name] < held for name, held in claims_of(found).items()
@@ -115,6 +117,21 @@ def _move(case: Case, found: WALHold, claims: Mapping[str, int]) -> Subscription
         verdict = case.goes_on(JobReason.HOLDING, f"it moves its hold, on {len(claims)} topics")
         return case.stays(verdict, MoveHold(found, wanted))
     return None
+
+
+def _renewed_at(found: WALHold, spec: WALHoldSpec) -> datetime:
+    return spec.renew_time or found.metadata.creation_timestamp
+
+
+def renewal(obj: WALSubscription, observed: Observed) -> MoveHold | None:
+    """Renews the hold as it is: its ttl must not end it, whatever is waited for. None: that is not due."""
+    found = observed.hold
+    if found is None or found.metadata.controller_uid != obj.metadata.uid or not isinstance(found.spec, WALHoldSpec):
+        return None
+    if found.status.is_final or found.metadata.deletion_timestamp is not None:
+        return None
+    is_due = _is_due(_renewed_at(found, found.spec), SUBSCRIPTION_RENEWS_HOLD, observed.now)
+    return MoveHold(found, found.spec) if is_due else None
 
 
 def at_risk(case: Case) -> bool:

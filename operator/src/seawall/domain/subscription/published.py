@@ -23,12 +23,13 @@ from seawall.domain.conditions import (
     find_condition,
     loss_event,
     transition_events,
+    with_own,
 )
 from seawall.domain.decision import Published
 from seawall.domain.spark_job.allowed import User, kafka_user
 from seawall.domain.step import Event, EventType
 from seawall.domain.subscription.brokers import TargetReason, compare
-from seawall.domain.subscription.case import Case
+from seawall.domain.subscription.case import Case, Observed
 from seawall.domain.subscription.committed.chain import Chains
 from seawall.domain.subscription.kept import describe_kept
 from seawall.domain.subscription.logs import Halt, LogsNow, Position
@@ -113,18 +114,20 @@ def published(
     return Published(found, _events(case.obj, found))
 
 
-def bare(obj: WALSubscription, build: ConditionBuilder, verdict: Verdict) -> Published[WALSubscriptionStatus]:
-    """Of one whose WALCluster declares nothing for it, or is not there: what is known of it stays."""
-    state, ready = obj.status.state or SubscriptionState.PENDING, build.kstatus(verdict)
-    own = {condition.type for condition in ready}
-    kept = tuple(condition for condition in obj.status.conditions if condition.type not in own)
+def bare(obj: WALSubscription, observed: Observed, verdict: Verdict) -> Published[WALSubscriptionStatus]:
+    """Of one whose WALCluster declares nothing for it, or is not there: what is known of it stays, but for its hold."""
+    before, state = obj.status.conditions, obj.status.state or SubscriptionState.PENDING
+    build = ConditionBuilder(before, obj.metadata.generation, observed.now)
+    # Where its parts cannot be read, that there is no hold is not known either.
+    held = () if observed.obstacle is not None else describe_kept(obj, observed.hold, state, build)
+    own = (*build.kstatus(verdict), *held)
     update = {
         "state": state,
         "observed_generation": obj.metadata.generation,
-        "conditions": (*ready, *kept),
+        "conditions": with_own(before, own, {condition.type for condition in own}),
     }
     status = obj.status.model_copy(update=update)
-    return Published(status, transition_events(obj.status.conditions, status.conditions))
+    return Published(status, _events(obj, status))
 
 
 def _is_fresh(case: Case, state: SubscriptionState) -> bool:
