@@ -27,6 +27,7 @@ def assert_held_for_days(world: SubscriptionWorld, reason: str) -> None:
     found, hold = world.live(ticks=100, waits=HOUR), world.kube.get(WALHold, DR)
     assert hold is not None
     assert hold.status.state in {HoldState.ACTIVE, HoldState.EXTENDED}
+    assert "HoldLost" not in reasons(world)
     assert why(found)[0] == reason
     assert 40 <= reasons(world).count("HoldMoved") - before <= 60
     assert granted(world)["wal_0"] == COPIED

@@ -308,6 +308,7 @@ def test_the_hold_of_a_target_that_does_not_answer_is_renewed() -> None:
     hold = world.kube.get(WALHold, DR)
     assert hold is not None
     assert hold.status.state in {HoldState.ACTIVE, HoldState.EXTENDED}
+    assert "HoldLost" not in reasons(world)
     assert why(found)[0] == "TargetUnreachable"
     world.target.unreachable = None
     world.live(world.is_even)

@@ -31,6 +31,7 @@ from seawall.domain.subscription.logs import LogsNow, Position
 from seawall.observe import subscription_parts
 from seawall.observe.subscription import Wanted
 from seawall.observe.subscription_parts import SubscriptionReader
+from tests.subscription import test_blockers as blockers
 from tests.subscription import test_lag_budget as budgets
 from tests.subscription import test_promotion as promotions
 from tests.subscription import test_refusals as refusals
@@ -38,6 +39,7 @@ from tests.subscription import test_stops as stops
 from tests.subscription import test_subscription as stories
 from tests.subscription import test_subscription_waits as waits
 from tests.support.mutants import Mutant, find_survivors
+from tests.support.source_mutants import rewritten
 from tests.worlds.purge_world import TOPICS
 from tests.worlds.subscription_world import SubscriptionWorld
 
@@ -56,7 +58,7 @@ def _ahead(row: Any, source: LogsNow, target: LogsNow, find: Any) -> Any:
 
 def an_edit_is_not_looked_at(patch: Patch) -> None:
     """Whether it is allowed is asked only where something begins."""
-    patch.setattr(standing, "_not_allowed_any_more", lambda _: None)
+    patch.setattr(standing, "not_allowed_any_more", lambda _: None)
 
 
 def not_granted(patch: Patch) -> None:
@@ -316,6 +318,10 @@ def any_brokers(patch: Patch) -> None:
 
 
 MUTANTS: tuple[Mutant, ...] = (
+    (
+        rewritten(decide, "_run", "_unless_blocked(case, running.run(case))", "running.run(case)"),
+        blockers.its_size_is_edited_while_it_is_paused,
+    ),
     (no_event_of_a_stop, stops.a_purge_stops_it),
     (a_stop_is_told_at_each_look, stops.a_purge_stops_it),
     (

@@ -16,7 +16,8 @@
     Promoted   since when                       hold gone                            —
 
 A tick records or acts, never both. An object that is deleted needs nothing: its hold, its requests and its application
-are owned by it and go with it; what was copied stays. A pause stops only what would be begun.
+are owned by it and go with it; what was copied stays. A pause stops only what would be begun, and what runs goes on
+until another may take its place.
 """
 
 from __future__ import annotations
@@ -48,7 +49,7 @@ from seawall.domain.subscription.logs import LogsNow, resynced
 from seawall.domain.subscription.published import bare, published
 from seawall.domain.subscription.reasons import Reason
 from seawall.domain.subscription.records import begin, topics
-from seawall.domain.subscription.standing import not_allowed, silence, stalled, standing, state_of
+from seawall.domain.subscription.standing import not_allowed_any_more, silence, stalled, standing, state_of
 from seawall.domain.times import JOB_RETRY_SECONDS
 
 
@@ -152,7 +153,7 @@ BEGINS = PlaceHold | MakeTargets | AddPartitions | GuardTargets | FreezeRequest 
 
 def _why_nothing_begins(case: Case) -> Verdict | None:
     cluster, name = case.cluster, case.cluster.metadata.name
-    refusal = not_allowed(case)
+    refusal = not_allowed_any_more(case)
     if refusal is not None:
         return refusal
     safe, sentence = (None, "") if case.observed.brokers is None else compare(case.observed.brokers)
@@ -166,6 +167,13 @@ def _why_nothing_begins(case: Case) -> Verdict | None:
         message = f"WALCluster {name} is Stalled: {condition.message}"
         return Verdict(Outlook.PROGRESSING, JobReason.CLUSTER_STALLED, message, JOB_RETRY_SECONDS)
     return None
+
+
+def _unless_blocked(case: Case, wanted: SubscriptionDecision | None) -> SubscriptionDecision | None:
+    """What runs is not ended for another run that must not begin now."""
+    ends = wanted is not None and any(isinstance(action, RemoveApplication) for action in wanted.actions)
+    blocker = _why_nothing_begins(case) if ends else None
+    return wanted if blocker is None else case.stays(blocker)
 
 
 def _copy(case: Case) -> SubscriptionDecision:
@@ -202,7 +210,7 @@ def _run(case: Case) -> SubscriptionDecision:
     if not case.spec.suspend and targets.active(case):
         if isinstance(case.observed.tables, Silent):
             return case.stays(silence(case.observed.tables))
-        decision = holding.leave(case) or running.run(case) or running.again(case)
+        decision = holding.leave(case) or _unless_blocked(case, running.run(case)) or running.again(case)
     return decision or case.stays(standing(case))
 
 

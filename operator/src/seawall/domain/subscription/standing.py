@@ -43,15 +43,15 @@ class _Kind:
     may = "copy it"
 
 
-def not_allowed(case: Case) -> Verdict | None:
+def _not_allowed(case: Case) -> Verdict | None:
     """Why its WALCluster does not let it run as it says; None: it does."""
     refusal = why_not_allowed(case.spec.spark, case.declared, case.cluster, _Kind)
     return None if refusal is None else stalled(Reason.SPARK_NOT_ALLOWED, refusal)
 
 
-def _not_allowed_any_more(case: Case) -> Verdict | None:
+def not_allowed_any_more(case: Case) -> Verdict | None:
     """Of an edit: what copies was allowed when it began, and to end it would take more of the budget."""
-    refusal = not_allowed(case)
+    refusal = _not_allowed(case)
     if refusal is None or case.observed.application is None:
         return refusal
     return replace(refusal, message=f"{refusal.message}; what was begun before goes on, and nothing is begun anew")
@@ -67,7 +67,7 @@ def standing(case: Case) -> Verdict:
         first = min(halts)
         message = f"{len(halts)} of {len(case.rows)} topics stopped, the others go on: {halts[first].message}"
         return Verdict(Outlook.STALLED, Reason.TOPICS_STOPPED, message, JOB_RETRY_SECONDS)
-    waits = _not_allowed_any_more(case) or running.follow(case) or _doubt(case) or promotion.why_not_begun(case)
+    waits = not_allowed_any_more(case) or running.follow(case) or _doubt(case) or promotion.why_not_begun(case)
     if waits is not None:
         return waits
     if _is_behind(case):
