@@ -319,6 +319,14 @@ def any_brokers(patch: Patch) -> None:
 
 MUTANTS: tuple[Mutant, ...] = (
     (
+        rewritten(standing, "_suspended", "promotion.why_not_begun(case)", "None"),
+        waits.a_switchover_waits_while_suspend_is_set,
+    ),
+    (
+        rewritten(standing, "standing", "halts and case.spec.promote is None", "halts", decide),
+        waits.a_switchover_waits_while_a_topic_has_stopped,
+    ),
+    (
         rewritten(decide, "_run", "_unless_blocked(case, running.run(case))", "running.run(case)"),
         blockers.its_size_is_edited_while_it_is_paused,
     ),

@@ -4,9 +4,13 @@ from __future__ import annotations
 
 import pytest
 
+from seawall.api.meta import ConditionType
+from seawall.api.v1alpha1.subscription_status import SubscriptionState
 from seawall.domain.subscription import decide
 from seawall.domain.subscription.case import Case, SubscriptionDecision
 from seawall.domain.subscription.logs import LogsNow
+from tests.subscription.test_promotion import behind, promotion_of
+from tests.subscription.test_subscription import condition
 from tests.worlds.purge_world import CLUSTER, WAL
 from tests.worlds.subscription_world import SubscriptionWorld
 from tests.worlds.verification_world import why
@@ -45,3 +49,46 @@ def test_a_look_is_decided_once_also_when_configs_were_read(monkeypatch: pytest.
         assert bool(observed.target.configs) is had_configs
         controller.decide(obj, observed)
     assert len(decided) == 2
+
+
+def a_switchover_waits_while_suspend_is_set() -> None:
+    """That is nothing to be content with: it would wait for ever."""
+    world = behind()
+    world.subscribe(suspend=True, promote="Switchover")
+    found = world.live(ticks=60)
+    assert condition(found, ConditionType.STALLED) == ("True", "CannotPromote")
+    assert why(found)[1] == (
+        "promote: Switchover waits until the target has all of the source, and suspend is set: take that back"
+    )
+    world.stride = 25
+    world.subscribe(suspend=False)
+    found = world.live(lambda: world.subscription().status.state is SubscriptionState.PROMOTED)
+    assert promotion_of(found).lost_entries == 0
+
+
+def test_a_switchover_waits_while_suspend_is_set() -> None:
+    a_switchover_waits_while_suspend_is_set()
+
+
+def test_a_failover_waits_for_nothing_that_suspend_keeps_from_being_copied() -> None:
+    world = behind()
+    world.subscribe(suspend=True, promote="Failover")
+    found = world.live(lambda: world.subscription().status.state is SubscriptionState.PROMOTED)
+    assert promotion_of(found).lost_entries == 9
+
+
+def a_switchover_waits_while_a_topic_has_stopped() -> None:
+    """It waits for the others, and says so."""
+    world = behind()
+    world.recreate("wal_1")
+    world.live(lambda: any(row.stopped for row in world.subscription().status.topics))
+    assert why(world.live(ticks=30))[0] == "TopicsStopped"
+    world.subscribe(promote="Switchover")
+    found = world.live(lambda: why(world.subscription())[0] == "WaitingForCopy")
+    assert found.status.state is SubscriptionState.STOPPED
+    world.stride = 25
+    world.live(lambda: world.subscription().status.state is SubscriptionState.PROMOTED)
+
+
+def test_a_switchover_waits_while_a_topic_has_stopped() -> None:
+    a_switchover_waits_while_a_topic_has_stopped()

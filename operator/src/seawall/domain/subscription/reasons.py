@@ -33,8 +33,8 @@ class Reason(StrEnum):
     """Ready. The end: make a WALCluster of the target, and start the database on it. What it lacks is in
     `status.promotion`."""
     CANNOT_PROMOTE = "CannotPromote"
-    """Stalled. A topic of the copy cannot be promoted: it is gone, was made again, or never was one; the message says
-    which."""
+    """Stalled. A topic of the copy cannot be promoted: it is gone, was made again, or never was one; or `suspend` keeps
+    from being copied what a Switchover waits for. The message says which."""
     MAKING_TOPICS = "MakingTopics"
     """Reconciling. The topics of the target are made, and their ids recorded: nothing is written to any other."""
     NOT_DECLARED = "TargetNotDeclared"

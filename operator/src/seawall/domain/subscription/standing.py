@@ -61,9 +61,9 @@ def standing(case: Case) -> Verdict:
     """How it is, when nothing is to be done."""
     halts = {name: each for name, each in case.standings.items() if isinstance(each, Halt)}
     if case.spec.suspend:
-        message = "suspend is set: nothing is copied, and the source keeps what is not until lagBudget is used up"
-        return Verdict(Outlook.READY, Reason.SUSPENDED, message, JOB_RETRY_SECONDS)
-    if halts:
+        return _suspended(case)
+    # Of a promotion people read what it waits for; of those that stopped nothing more will come.
+    if halts and case.spec.promote is None:
         first = min(halts)
         message = f"{len(halts)} of {len(case.rows)} topics stopped, the others go on: {halts[first].message}"
         return Verdict(Outlook.STALLED, Reason.TOPICS_STOPPED, message, JOB_RETRY_SECONDS)
@@ -86,6 +86,16 @@ def standing(case: Case) -> Verdict:
     elif sink.table is not None:
         message = f"the rows of {len(case.rows)} topics go to bucket {name}"
     return Verdict(Outlook.READY, Reason.STREAMING, message, JOB_RETRY_SECONDS)
+
+
+def _suspended(case: Case) -> Verdict:
+    """What a person wants, unless something that was asked for waits for ever."""
+    waits = promotion.why_not_begun(case)
+    if waits is not None and waits.reason == Reason.NOT_EVEN:
+        message = "promote: Switchover waits until the target has all of the source, and suspend is set: take that back"
+        return stalled(Reason.CANNOT_PROMOTE, message)
+    message = "suspend is set: nothing is copied, and the source keeps what is not until lagBudget is used up"
+    return waits or Verdict(Outlook.READY, Reason.SUSPENDED, message, JOB_RETRY_SECONDS)
 
 
 def _doubt(case: Case) -> Verdict | None:
