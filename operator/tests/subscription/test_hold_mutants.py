@@ -5,10 +5,12 @@ from __future__ import annotations
 import pytest
 
 from seawall.controllers import subscription
+from seawall.domain.hold import decide as hold_decide
 from seawall.domain.overview import findings
-from seawall.domain.subscription import decide, holding, kept, published
+from seawall.domain.subscription import decide, holding, kept, published, standing
 from tests.subscription import test_held_anew as anew
 from tests.subscription import test_kept as stories
+from tests.subscription import test_refused_holds as refused
 from tests.subscription import test_renewals as renewals
 from tests.support.mutants import Mutant, find_survivors
 from tests.support.source_mutants import rewritten
@@ -79,6 +81,31 @@ MUTANTS: tuple[Mutant, ...] = (
     (
         rewritten(holding, "renewal", "found.metadata.controller_uid != obj.metadata.uid or ", ""),
         renewals.a_hold_of_somebody_else_is_not_renewed,
+    ),
+    (
+        rewritten(holding, "_of_stopped", "missing_source(row, source) is not None", "False"),
+        refused.a_topic_is_deleted_at_the_source,
+    ),
+    (
+        rewritten(
+            holding,
+            "_claim",
+            "held.get(name) if row.stopped is None else",
+            "None if isinstance(standing, Halt) and standing.reason == 'IdentityFenceBroken' else",
+        ),
+        refused.a_topic_is_not_there_for_a_while,
+    ),
+    (
+        rewritten(holding, "_of_stopped", "min(before, ends.high_watermark)", "before"),
+        refused.a_stopped_topic_is_cut,
+    ),
+    (
+        rewritten(kept, "find_refusal", "stalled if is_refused", "None if is_refused", standing),
+        refused.somebody_else_deletes_what_was_copied,
+    ),
+    (
+        rewritten(hold_decide, "measured", "lag_bytes(hold.kept,", "lag_bytes(hold.claim,"),
+        refused.somebody_else_deletes_what_was_copied,
     ),
     (
         rewritten(findings, "_of_subscription", 'at.status == "Unknown"', "False"),

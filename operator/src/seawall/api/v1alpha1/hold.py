@@ -140,9 +140,10 @@ class WALHoldStatus(ObjectStatus):
     """When the hold expires unless it is renewed, by two clocks that agree; later if nobody can observe it. It binds
     only once the state is Lost."""
     lag_entries: Annotated[int, Field(ge=0)] | None = None
-    """Entries from its offsets to the end of the topics."""
+    """Entries from its offsets to the end of the topics; until an edit is granted from the lower of both."""
     lag_bytes: Annotated[int, Field(ge=0)] | None = None
-    """Bytes from its offsets to the end of the topics, estimated from their sizes."""
+    """Bytes from its offsets to the end of the topics, estimated from their sizes; until an edit is granted from the
+    lower of both."""
 
     @property
     def is_final(self) -> bool:

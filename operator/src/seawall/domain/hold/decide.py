@@ -64,8 +64,8 @@ def measured(obj: WALHold, hold: Hold, view: HoldView) -> WALHoldStatus:
         at_risk_time=hold.at_risk_since,
         topics=len(view.topics) if hold.claim.everything else len(hold.claim.offsets),
         expire_time=None if hold.state.is_final else expires_at(hold),
-        lag_entries=_lag_entries(hold.claim, view),
-        lag_bytes=lag_bytes(hold.claim, view.topics),
+        lag_entries=_lag_entries(hold.kept, view),
+        lag_bytes=lag_bytes(hold.kept, view.topics),
     )
 
 

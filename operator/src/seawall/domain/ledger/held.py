@@ -28,6 +28,12 @@ class Claim:
         """By topic the first offset that is claimed; of a claim on everything all of these topics, from 0 on."""
         return dict.fromkeys(topics, 0) if self.everything else self.offsets
 
+    def joined(self, other: Claim) -> Claim:
+        """Of each topic from the lower offset on."""
+        both = {**self.offsets, **other.offsets}
+        offsets = {name: min(offset, self.offsets.get(name, offset)) for name, offset in both.items()}
+        return Claim(offsets, self.everything or other.everything)
+
 
 @dataclass(frozen=True, slots=True)
 class Renewal:
@@ -77,6 +83,11 @@ class Hold:
     """The WALSubscription that it is of; None: somebody else's."""
     kept_by: tuple[str, ...] | None = None
     """The finalizers that keep a hold which is being deleted; None: it is not."""
+
+    @property
+    def kept(self) -> Claim:
+        """What counts: its claim, and until that is granted also what was granted before."""
+        return self.claim if self.granted is None else self.claim.joined(self.granted)
 
     @property
     def described(self) -> str:

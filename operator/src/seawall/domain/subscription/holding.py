@@ -17,7 +17,7 @@ from datetime import datetime, timedelta
 from seawall.api.meta import ConditionType
 from seawall.api.v1alpha1.hold import WALHold, WALHoldSpec
 from seawall.api.v1alpha1.subscription import WALSubscription
-from seawall.api.v1alpha1.subscription_status import MirroredTopic, SubscriptionState
+from seawall.api.v1alpha1.subscription_status import MirroredTopic, StopReason, SubscriptionState
 from seawall.domain.conditions import Outlook, Verdict, find_condition
 from seawall.domain.ledger.observation import Observation
 from seawall.domain.spark_job.actions import PlaceHold, ReleaseHold
@@ -197,7 +197,22 @@ def _claim(case: Case, name: str, held: Mapping[str, int], known: Mapping[str, i
         return known.get(name, held.get(name))
     if standing is None and name not in held:
         return _from_certain(case, row, known)
-    return held.get(name)
+    return held.get(name) if row.stopped is None else _of_stopped(case, row, held)
+
+
+def _of_stopped(case: Case, row: MirroredTopic, held: Mapping[str, int]) -> int | None:
+    """Of a topic that is stopped: as before, but nothing that the source has no more; None: it has nothing of it.
+
+    A claim is granted as a whole: what cannot be granted of one topic would leave all others where they were. That a
+    topic is not there is believed only of one of which the job has said so, too.
+    """
+    before, source = held.get(row.name), case.observed.source
+    if before is None or not isinstance(source, LogsNow):
+        return before
+    if row.stopped is StopReason.IDENTITY_FENCE_BROKEN and missing_source(row, source) is not None:
+        return None
+    ends = source.ends(row.name)
+    return before if ends is None else min(before, ends.high_watermark)
 
 
 def _from_certain(case: Case, row: MirroredTopic, known: Mapping[str, int]) -> int | None:

@@ -6,6 +6,7 @@
     none, and it is Lost  False, NotHeld    False, Lost
     not granted yet       False, Requested  Unknown, Requested
     granted               True, its state   True; False, AtRisk: near lagBudget
+    granted otherwise     True, why not     the same: what is claimed now is refused
     over                  False, its state  False, Lost
 
 Nothing of it is remembered: a hold that somebody deletes holds nothing.
@@ -34,9 +35,19 @@ def describe_kept(
     )
 
 
+def find_refusal(own: WALHold | None) -> Condition | None:
+    """Why what is claimed now is not granted, of a hold that stands as it was granted before; None: it is."""
+    stalled = None if own is None else find_condition(own.status.conditions, ConditionType.STALLED)
+    is_refused = own is not None and is_alive(own) and stalled is not None and stalled.status == "True"
+    return stalled if is_refused else None
+
+
 def _held(own: WALHold | None) -> tuple[str, str]:
     if own is None or own.status.state is None:
         return NOT_HELD, "the source keeps nothing for it"
+    refusal = find_refusal(own)
+    if refusal is not None:
+        return refusal.reason, f"WALHold {own.metadata.name} is {own.status.state}: {refusal.message}"
     return own.status.state.value, f"WALHold {own.metadata.name} is {own.status.state}"
 
 

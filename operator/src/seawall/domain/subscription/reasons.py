@@ -22,6 +22,10 @@ class Reason(StrEnum):
     TOPICS_STOPPED = "TopicsStopped"
     """Stalled. Some topics are not copied any more; the message names the first, `status.worst` says why and where. All
     others go on."""
+    HOLD_REFUSED = "HoldRefused"
+    """Stalled. What runs goes on, but the WALHold cannot follow: what it claims is not granted, for the reason in the
+    message, which is the hold's. What was granted before stands, so purges wait for records that are copied already,
+    until lagBudget is used up. Do what the message says."""
     LOST = "Lost"
     """Stalled. The copy was further behind than lagBudget allows: the source keeps nothing for it, and purges go on.
     Find out why; then set `resync`. A topic of which records are gone by then stops (SourceGap)."""

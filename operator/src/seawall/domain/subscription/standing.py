@@ -13,6 +13,7 @@ from seawall.domain.subscription import promotion, running
 from seawall.domain.subscription.case import Case, Silent, SubscriptionDecision
 from seawall.domain.subscription.committed.chain import Chains
 from seawall.domain.subscription.copies import not_begun
+from seawall.domain.subscription.kept import find_refusal
 from seawall.domain.subscription.logs import Halt, LogsNow, Position
 from seawall.domain.subscription.published import lag_of
 from seawall.domain.subscription.reasons import Reason
@@ -60,6 +61,10 @@ def not_allowed_any_more(case: Case) -> Verdict | None:
 def standing(case: Case) -> Verdict:
     """How it is, when nothing is to be done."""
     halts = {name: each for name, each in case.standings.items() if isinstance(each, Halt)}
+    refusal = find_refusal(case.own_hold)
+    if refusal is not None:
+        message = f"the source keeps what was held before, as what is held now is not granted: {refusal.message}"
+        return stalled(Reason.HOLD_REFUSED, message)
     if case.spec.suspend:
         return _suspended(case)
     # Of a promotion people read what it waits for; of those that stopped nothing more will come.
