@@ -170,7 +170,7 @@ def test_policies_that_cannot_all_be_read_at_the_act_stop_it(monkeypatch: pytest
     found = world.observer().observe(world.cluster())
     assert isinstance(found, Observation)
     require_policies(world.kube, world.cluster(), found.cluster)
-    monkeypatch.setattr(world.kube, "list", lambda *_: Listing([], complete=False))
+    monkeypatch.setattr(world.kube, "list", lambda *_: Listing([], unreadable=("db",)))
     with pytest.raises(Conflict, match="could not all be read"):
         require_policies(world.kube, world.cluster(), found.cluster)
 

@@ -73,17 +73,28 @@ def standing(case: Case) -> Verdict:
         message = f"{len(halts)} of {len(case.rows)} topics stopped, the others go on: {halts[first].message}"
         return Verdict(Outlook.STALLED, Reason.TOPICS_STOPPED, message, JOB_RETRY_SECONDS)
     waits = not_allowed_any_more(case) or running.follow(case) or _doubt(case) or promotion.why_not_begun(case)
-    if waits is not None:
-        return waits
-    if _is_behind(case):
-        message = "the target lacks records, or half of the budget is used up: status.worst says of which topics"
-        return case.goes_on(Reason.LAGGING, message)
+    return waits or _lagging(case) or _beginning(case) or _streaming(case)
+
+
+def _lagging(case: Case) -> Verdict | None:
+    if not _is_behind(case):
+        return None
+    message = "the target lacks records, or half of the budget is used up: status.worst says of which topics"
+    return case.goes_on(Reason.LAGGING, message)
+
+
+def _beginning(case: Case) -> Verdict | None:
+    """Which topics are selected, and not copied yet; None: all are."""
     new = not_begun(case)
-    if new:
-        ledger = case.observed.ledger
-        held = "it is not held yet, or nobody says where it begins"
-        why = ledger.message if isinstance(ledger, Unavailable) else held
-        return case.goes_on(JobReason.HOLDING, f"nothing is copied yet of {listed(new)}: {why}")
+    if not new:
+        return None
+    ledger = case.observed.ledger
+    held = "it is not held yet, or nobody says where it begins"
+    why = ledger.message if isinstance(ledger, Unavailable) else held
+    return case.goes_on(JobReason.HOLDING, f"nothing is copied yet of {listed(new)}: {why}")
+
+
+def _streaming(case: Case) -> Verdict:
     sink, name = case.spec.sink, case.goes_to.name
     message = f"{len(case.rows)} topics are copied to {name}"
     if sink.records is not None:
