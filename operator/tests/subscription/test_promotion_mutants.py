@@ -141,7 +141,7 @@ MUTANTS: tuple[Mutant, ...] = (
         needs.all_that_the_database_speaks_of_counts,
     ),
     (
-        rewritten(standing, "standing", "if new:", "if False:", decide),
+        rewritten(standing, "_beginning", "if not new:", "if True:"),
         refusals.a_topic_that_cannot_begin_is_named,
     ),
 )
