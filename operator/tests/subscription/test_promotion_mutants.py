@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from seawall.domain.ledger import needs as ledger_needs
-from seawall.domain.subscription import copies, decide, holding, needed, promotion, standing
+from seawall.domain.subscription import copies, holding, needed, promotion, standing
 from seawall.observe import database_ids, subscription, subscription_parts
 from seawall.observe.subscription_parts import SubscriptionReader
 from tests.subscription import test_lost_sources as sources
