@@ -116,9 +116,8 @@ class RestartController(Controller[WALCluster, Observed, WALClusterStatus, Resta
         opened, known = self.observer.open(obj), self._remember(obj)
         known.asked.update(dict.fromkeys(action.regions, self.stopwatch.milliseconds()))
         failures = opened.parts.data_plane.flush_regions(action.regions)
-        known.asked.update(
-            dict.fromkeys(action.regions, self.stopwatch.milliseconds())
-        )  # slow ones let others go first
+        # From when they answered: slow ones let the others go first.
+        known.asked.update(dict.fromkeys(action.regions, self.stopwatch.milliseconds()))
         if not failures:
             return action.event()
         region, failure = next(iter(failures.items()))

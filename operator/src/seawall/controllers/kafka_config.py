@@ -69,7 +69,7 @@ class KafkaConfigController(Controller[WALCluster, Observed, WALClusterStatus, C
 
 
 def _own(kafka: KafkaAdmin, managed: ManagedKafka) -> Mapping[int, Configs]:
-    """What brokers that answer have of their own: one that does not keeps nothing from being set."""
+    """What brokers have of their own: where none tells it, that keeps nothing from being set."""
     try:
         return kafka.describe_broker_overrides(managed.dynamic_config) if managed.dynamic_config else {}
     except OutsideUnavailable:

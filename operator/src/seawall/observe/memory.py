@@ -20,7 +20,7 @@ from seawall.domain.ledger.mode import PruneMode
 from seawall.domain.ledger.observation import Observation, Unavailable
 from seawall.domain.ledger.policy import Policy
 from seawall.domain.ledger.read import Memory, Read
-from seawall.domain.ledger.record_sizes import RecordSize, with_record_sizes
+from seawall.domain.ledger.record_sizes import RecordSize, measured_all, with_record_sizes
 from seawall.domain.ledger.tables import TopicLog
 from seawall.domain.ledger.witness import Question, find_strangers, questions
 from seawall.domain.times import TOPICS_CONFIGS_FRESH_FOR_MS, TOPICS_SIZES_FRESH_FOR_MS
@@ -61,11 +61,11 @@ class RecentTopics:
 
     _configs: _Recent[Configs] = field(default_factory=lambda: _Recent(TOPICS_CONFIGS_FRESH_FOR_MS))
     _sizes: _Recent[LogSizes] = field(default_factory=lambda: _Recent(TOPICS_SIZES_FRESH_FOR_MS))
-    _record_sizes: dict[str, RecordSize] = field(default_factory=dict)
+    _record_sizes: Mapping[str, RecordSize] = field(default_factory=dict)
 
     def copy(self) -> RecentTopics:
         """The same, for a look beside the others: what it reads is its own."""
-        return RecentTopics(replace(self._configs), replace(self._sizes), dict(self._record_sizes))
+        return RecentTopics(replace(self._configs), replace(self._sizes), self._record_sizes)
 
     def configs(self, admin: KafkaAdmin, ids: Mapping[str, str], now: int) -> dict[str, Configs]:
         """The configs of topics by name. Raises as `KafkaAdmin.describe_configs`."""
@@ -79,7 +79,8 @@ class RecentTopics:
         self, logs: Mapping[str, TopicLog], segments: Mapping[str, int], now: int
     ) -> dict[str, TopicLog]:
         """The logs with what their records take, by all observations of this process; `segments` in bytes, by name."""
-        return with_record_sizes(self._record_sizes, logs, segments, now)
+        self._record_sizes = measured_all(self._record_sizes, logs, segments, now)
+        return with_record_sizes(logs, self._record_sizes)
 
 
 def _reported(answers: Mapping[str, LogSizes | TopicFailure]) -> dict[str, LogSizes]:

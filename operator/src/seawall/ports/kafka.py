@@ -58,13 +58,14 @@ class KafkaAdmin(Protocol):
         ...
 
     def describe_broker_overrides(self, keys: Collection[str]) -> Mapping[int, Configs]:
-        """Of each broker that is online what of these configs was set on it alone: it wins over the default of all.
+        """Of each broker what of these configs was set on it alone: it wins over the default of all.
 
-        Brokers of which nothing was are left out. It costs the right to describe the configs of the cluster.
+        Brokers of which nothing was, and those that do not answer, are left out. It costs the right to describe the
+        configs of the cluster.
 
         Raises:
             Refused: Kafka said no.
-            OutsideUnavailable: a broker did not answer.
+            OutsideUnavailable: no broker answered.
         """
         ...
 

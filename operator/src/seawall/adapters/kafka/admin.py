@@ -22,7 +22,7 @@ from seawall.adapters.kafka.errors import ALREADY_EXISTS, UNKNOWN_TOPIC, Failure
 from seawall.adapters.kafka.kept import not_kept, refusal_of_unkept
 from seawall.adapters.kafka.logs import ConfluentKafkaLogs
 from seawall.adapters.kafka.raw import RawKafka, connected
-from seawall.adapters.kafka.raw_configs import alter_default_configs, default_configs
+from seawall.adapters.kafka.raw_configs import alter_default_configs, default_configs, own_configs
 from seawall.adapters.kafka.raw_deletion import delete_topics
 from seawall.adapters.kafka.reassigner import RawReassigner
 from seawall.adapters.kafka.topic_answers import (
@@ -35,7 +35,7 @@ from seawall.adapters.kafka.topic_answers import (
     records_of_topic,
 )
 from seawall.adapters.kafka.users import ConfluentKafkaUsers
-from seawall.adapters.kafka.values import BROKERS_OWN, alteration_of, overrides_of
+from seawall.adapters.kafka.values import alteration_of, overrides_of
 from seawall.domain.errors import OutsideUnavailable, Refused
 from seawall.domain.kafka import ConfigChange, Configs, KafkaConnection, KafkaView, NewTopic, NoKafka
 
@@ -100,27 +100,8 @@ class ConfluentKafkaAdmin:
         return configs
 
     def describe_broker_configs(self, keys: Collection[str]) -> Mapping[int, Configs]:
-        """Of each broker that is online these configs as they are in force."""
-        found = self._configs_of_brokers()
-        values = {
-            broker: {key: entries[key].value for key in keys if key in entries} for broker, entries in found.items()
-        }
-        return {
-            broker: {key: value for key, value in each.items() if value is not None} for broker, each in values.items()
-        }
-
-    def describe_broker_overrides(self, keys: Collection[str]) -> Mapping[int, Configs]:
-        """Of each broker that is online what of these configs was set on it alone."""
-        found = self._configs_of_brokers()
-        own = {
-            broker: {key: value for key, value in overrides_of(entries, BROKERS_OWN).items() if key in keys}
-            for broker, entries in found.items()
-        }
-        return {broker: configs for broker, configs in own.items() if configs}
-
-    def _configs_of_brokers(self) -> Mapping[int, Mapping[str, ConfigEntry]]:
-        """All configs of each broker that is online; one request to each, as only it knows."""
-        view, configs = self.view(), dict[int, Mapping[str, ConfigEntry]]()
+        """Of each broker that is online these configs as they are in force; one request to each, as only it knows."""
+        view, configs = self.view(), dict[int, Configs]()
         if isinstance(view, NoKafka):
             raise OutsideUnavailable(view.message)
 
@@ -129,10 +110,17 @@ class ConfluentKafkaAdmin:
             return _by_topic(client.describe_configs(resources, request_timeout=self._request_timeout))
 
         def keep(values: Mapping[str, dict[str, ConfigEntry]]) -> None:
-            configs.update({int(broker): entries for broker, entries in values.items()})
+            for broker, entries in values.items():
+                values_of = {key: entries[key].value for key in keys if key in entries}
+                configs[int(broker)] = {key: value for key, value in values_of.items() if value is not None}
 
         self._in_batches([[str(broker)] for broker in sorted(view.online)], describe, keep=keep)
         return configs
+
+    def describe_broker_overrides(self, keys: Collection[str]) -> Mapping[int, Configs]:
+        """Of each broker that answers what of these configs was set on it alone."""
+        with self._connected() as kafka:
+            return own_configs(kafka, keys)
 
     def describe_default_configs(self) -> Configs:
         """What is set as the default of all brokers."""

@@ -15,14 +15,16 @@ from kafka.protocol.admin import (
 )
 
 from seawall.adapters.kafka.errors import UNKNOWN_TOPIC, failure_of_partition, raise_error
-from seawall.adapters.kafka.raw import RawKafka, Silence, answered
+from seawall.adapters.kafka.raw import RawKafka, answered
 from seawall.adapters.kafka.raw_configs import (
     BROKER,
     DEFAULT,
     EVERY_BROKER,
+    OWN,
     TOPIC,
     alter,
     alter_default_configs,
+    configs_of_brokers,
     describe,
 )
 from seawall.adapters.kafka.topic_answers import failure_of, unanswered
@@ -101,8 +103,6 @@ def elect_preferred_leaders(
 
 LEADERS, FOLLOWERS = "leader.replication.throttled.replicas", "follower.replication.throttled.replicas"
 EVERYTHING = "*"
-OWN = 2
-"""The source of a config that was set on this one broker (DYNAMIC_BROKER_CONFIG)."""
 NOTHING = ThrottledReplicas()
 
 
@@ -111,14 +111,8 @@ def rates(kafka: RawKafka) -> tuple[Rates, dict[int, Rates]]:
     reported = answered(kafka.ask_any(describe(BROKER, [EVERY_BROKER], [LEADER_RATE, FOLLOWER_RATE])))
     (default,) = reported.results
     raise_error("to describe throttles", default.error_code, default.error_message)
-    asked = {broker: describe(BROKER, [str(broker)], [LEADER_RATE, FOLLOWER_RATE]) for broker in kafka.brokers()}
-    own: dict[int, Rates] = {}
-    for broker, answer in kafka.ask(asked).items():
-        if isinstance(answer, Silence):
-            continue
-        (of_broker,) = answer.results
-        raise_error("to describe throttles", of_broker.error_code, of_broker.error_message)
-        own[broker] = _rates(of_broker.configs, OWN)
+    answers = configs_of_brokers(kafka, [LEADER_RATE, FOLLOWER_RATE], "to describe throttles")
+    own = {broker: _rates(configs, OWN) for broker, configs in answers.items()}
     return _rates(default.configs, DEFAULT), {broker: some for broker, some in own.items() if some != NO_RATES}
 
 

@@ -74,13 +74,10 @@ def log_offsets_of(
     return LogOffsets(start.offset, end.offset, end.leader_epoch)
 
 
-TOPICS_OWN: object = ConfigSource.DYNAMIC_TOPIC_CONFIG.value
-BROKERS_OWN: object = ConfigSource.DYNAMIC_BROKER_CONFIG.value
-"""The client types the source as an enum and gives its number; making 40,000 enum members takes a while."""
-
-
-def overrides_of(entries: Mapping[str, ConfigEntry], own: object = TOPICS_OWN) -> Configs:
-    """What is set on the topic, or the broker, itself, of all its configs."""
+def overrides_of(entries: Mapping[str, ConfigEntry]) -> Configs:
+    """What is set on the topic itself, of all its configs."""
+    # The client types the source as an enum and gives its number; making 40,000 enum members takes a while.
+    own: object = ConfigSource.DYNAMIC_TOPIC_CONFIG.value
     return {name: entry.value or "" for name, entry in entries.items() if entry.source == own}
 
 

@@ -64,20 +64,16 @@ def _mean(before: float | None, size: int, entries: int, deleted: int | None) ->
     return min(before if least is None else max(before, least), size / entries)
 
 
-def with_record_sizes(
-    known: dict[str, RecordSize], logs: Mapping[str, TopicLog], segments: Mapping[str, int], now: int
-) -> dict[str, TopicLog]:
-    """The logs with the mean of their records, which is kept in `known` by name.
+def measured_all(
+    before: Mapping[str, RecordSize], logs: Mapping[str, TopicLog], segments: Mapping[str, int], now: int
+) -> dict[str, RecordSize]:
+    """By name what is known of these logs; `segments` are the greatest sizes of one, in bytes."""
+    found = {name: measured(before.get(name), log, segments[name], now) for name, log in logs.items()}
+    return {name: size for name, size in found.items() if size is not None}
 
-    Args:
-        known: of observations before; those of other topics go.
-        logs: by name.
-        segments: by name the greatest size of a segment, in bytes.
-        now: the stopwatch's milliseconds.
-    """
-    found = {name: measured(known.get(name), log, segments[name], now) for name, log in logs.items()}
-    known.clear()
-    known.update({name: size for name, size in found.items() if size is not None})
+
+def with_record_sizes(logs: Mapping[str, TopicLog], known: Mapping[str, RecordSize]) -> dict[str, TopicLog]:
+    """The logs with the mean of their records."""
     return {name: replace(log, record_bytes=_of(known.get(name), log)) for name, log in logs.items()}
 
 
