@@ -46,11 +46,11 @@ class Size:
     clusters: int = 200
     topics: int = 64
     one: int = 128
-    samples: int = 3
+    samples: int = 2
     seconds: float = 30.0
-    edits: int = 100
+    edits: int = 60
     passes: int = 5
-    settle: float = 45.0
+    settle: float = 30.0
     wait: float = 1200.0
 
 

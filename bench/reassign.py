@@ -44,11 +44,11 @@ class Size:
     """Partitions of part "plan"; of part "move" (without it: 0 megabytes) what `Load` says."""
 
     partitions: int = 10_000
-    megabytes: int = 200
+    megabytes: int = 120
     topics: int = 20
     throttle: int = 6
     rounds: int = 5
-    calm: float = 20.0
+    calm: float = 8.0
     at_once: int = 10
 
     @property

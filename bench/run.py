@@ -8,6 +8,7 @@ from __future__ import annotations
 import argparse
 import subprocess
 import sys
+import time
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -42,9 +43,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     failed = []
     for name in names:
         print(f"== {name}", flush=True)
+        began = time.monotonic()
         command = [sys.executable, str(HERE / PROGRAMS[name]), "--size", given.size]
         if subprocess.run(command, check=False).returncode:
             failed.append(name)
+        print(f"{name} took {time.monotonic() - began:.0f} s", flush=True)
     written = write_table(folder)
     if len(names) > 1:
         print(f"\n{table(folder / f'{name}.json' for name in names if name not in failed)}")

@@ -44,7 +44,7 @@ class Size:
     rounds: int = 5
     lag_topics: int = 8
     lag_rate: int = 2_000
-    lag_seconds: float = 60.0
+    lag_seconds: float = 30.0
 
 
 SIZES = Sizes(
