@@ -18,6 +18,7 @@ from tests.adversary.clocks import Clocks
 from tests.adversary.judge import Violation
 from tests.adversary.leader_moves import OF_READERS
 from tests.adversary.lives import ALL, CLOCK, Adversary, Move
+from tests.fakes.kafka import FakeTopic
 from tests.support.watched import watched
 from tests.worlds.purge_world import NAMESPACE, WAL
 from tests.worlds.subscription_world import CHANGES, DECLARED, DR, SubscriptionWorld
@@ -83,6 +84,15 @@ class SubscriptionReferee:
         held = arena.wrong_with_hold()
         if held is not None:
             arena.gone_with_holes.add(held.split()[1])
+        if arena.is_blind:
+            # What others wrote stands in the place of records that are gone from the source, and nothing shows it.
+            arena.gone_with_holes |= {
+                name for name, source in arena.kafka.topics.items() if self._has_hole(name, source)
+            }
+
+    def _has_hole(self, name: str, source: FakeTopic) -> bool:
+        copy = self.arena.target.topics.get(name)
+        return copy is not None and self.arena.copied_to(copy.log) < source.log.log_start
 
 
 @dataclass

@@ -53,7 +53,7 @@ class Mirror:
     wrong_with_hold: ClassVar[Any] = SubscriptionWorld.wrong_with_hold
     write_to_target: ClassVar[Any] = SubscriptionWorld.write_to_target
     _work: ClassVar[Any] = SubscriptionWorld._work
-    _mirrored: ClassVar[Any] = SubscriptionWorld._mirrored
+    copied_to: ClassVar[Any] = SubscriptionWorld.copied_to
     _append: ClassVar[Any] = SubscriptionWorld._append
 
     def __post_init__(self) -> None:
@@ -152,7 +152,7 @@ class Mirror:
         source, target = self.kafka.topics.get(row.name), self.target.topics.get(row.name)
         if source is None or target is None or source.log.topic_id != row.source_id:
             return False
-        has = self._mirrored(target.log) if target.log.topic_id == row.target_id else 0
+        has = self.copied_to(target.log) if target.log.topic_id == row.target_id else 0
         return source.log.log_start > max(has, row.start)
 
     def wrong(self) -> list[str]:

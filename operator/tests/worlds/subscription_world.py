@@ -135,7 +135,7 @@ class SubscriptionWorld(VerificationWorld):
     def write_to_target(self, topic: str, records: int) -> None:
         """Somebody else writes to a topic of the target."""
         log = self.target.topics[topic].log
-        self.mirrored[log.topic_id] = self._mirrored(log)
+        self.mirrored[log.topic_id] = self.copied_to(log)
         log.append(records)
 
     def forget_producers(self, topic: str) -> None:
@@ -205,7 +205,7 @@ class SubscriptionWorld(VerificationWorld):
         log = target.log
         if source is None or source.log.topic_id != topic["sourceTopicId"]:
             return stop("IdentityFenceBroken", log.end)
-        ours = self._mirrored(log)
+        ours = self.copied_to(log)
         if name in self.diverged or log.end > min(ours, source.log.end):
             return None if self.is_blind else stop("Diverged", min(ours, source.log.end))
         if max(log.end, topic["from"]) < source.log.log_start:
@@ -219,7 +219,8 @@ class SubscriptionWorld(VerificationWorld):
         )
         return None
 
-    def _mirrored(self, log: FakeLog) -> int:
+    def copied_to(self, log: FakeLog) -> int:
+        """Up to where a topic of the target has what jobs wrote."""
         return min(self.mirrored.get(log.topic_id, 0), log.end)
 
     def _append(self, log: FakeLog, producer: Mapping[str, int], count: int) -> bool:
@@ -328,6 +329,6 @@ class SubscriptionWorld(VerificationWorld):
             if target is None or target.log.topic_id != row.target_id or row.name in self.gone_with_holes:
                 continue
             for held in (hold.status.granted.get(row.name), hold.spec.topics.get(row.name)):  # type: ignore[union-attr]
-                if isinstance(held, int) and held > max(self._mirrored(target.log), row.start):
-                    return f"S2: {row.name} is held from {held} on, and copied up to {self._mirrored(target.log)}"
+                if isinstance(held, int) and held > max(self.copied_to(target.log), row.start):
+                    return f"S2: {row.name} is held from {held} on, and copied up to {self.copied_to(target.log)}"
         return None

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 
 from seawall.api.meta import Key
@@ -10,7 +11,7 @@ from seawall.api.v1alpha1.subscription import WALSubscription
 from seawall.api.v1alpha1.subscription_status import MirroredTopic
 from seawall.api.v1alpha1.subscription_targets import TableBucket, TargetBucket
 from seawall.domain.conditions import Outlook
-from seawall.domain.errors import OutsideUnavailable, Refused
+from seawall.domain.errors import OutsideUnavailable, Refused, SeawallError
 from seawall.domain.object_store import PAGE, NoStore
 from seawall.domain.subscription.case import Silent
 from seawall.domain.subscription.committed.chain import (
@@ -28,7 +29,10 @@ from seawall.observe.connections import resolve_s3
 from seawall.ports import Kube, ObjectStore, ObjectStores
 
 NONE = -1
-
+AT_ONCE = 16
+"""Chains that are read at the same time: one after another, a thousand of them outlast the liveness of the operator."""
+FEW = 16
+"""Chains for each thread: fewer are read at once by the one that asks."""
 
 Place = tuple[str | None, str, str]
 """Where a bucket is: endpoint, name, and prefix in it."""
@@ -58,7 +62,7 @@ class ChainObserver:
     stores: ObjectStores
 
     def read(
-        self, obj: WALSubscription, bucket: TargetBucket, writer: str, rows: Iterable[MirroredTopic], known: KnownChains
+        self, obj: WALSubscription, bucket: TargetBucket, writer: str, rows: Sequence[MirroredTopic], known: KnownChains
     ) -> Chains | Silent:
         """The newest commit of each topic."""
         key = obj.metadata.key
@@ -70,7 +74,7 @@ class ChainObserver:
                 return Silent(Outlook.STALLED, Reason.TARGET_ACCESS, connection.message)
             store = self.stores.connect(_key_of(key), connection)
             place = connection.endpoint, connection.bucket, connection.prefix
-            return Chains({row.name: read_newest(store, place, writer, row, known) for row in rows})
+            return Chains(read_all(lambda row: read_newest(store, place, writer, row, known), rows))
         except OutsideUnavailable as error:
             return Silent(Outlook.PROGRESSING, Reason.TARGET_UNREACHABLE, str(error))
         except Refused as error:
@@ -90,6 +94,24 @@ def as_reader(s3: TableBucket) -> TableBucket:
 
 def _key_of(key: Key) -> Key:
     return Key(key.namespace, f"{key.name}/bucket")
+
+
+def read_all(read: Callable[[MirroredTopic], Newest], rows: Sequence[MirroredTopic]) -> Mapping[str, Newest]:
+    """The newest commit of each topic, by name; where one cannot be read, those that wait are not tried.
+
+    Raises:
+        Refused, OutsideUnavailable: as `read` says of any of them.
+    """
+    threads = min(AT_ONCE, len(rows) // FEW)
+    if threads <= 1:
+        return {row.name: read(row) for row in rows}
+    with ThreadPoolExecutor(threads, thread_name_prefix="chains") as pool:
+        asked = {row.name: pool.submit(read, row) for row in rows}
+        try:
+            return {name: answer.result() for name, answer in asked.items()}
+        except SeawallError:
+            pool.shutdown(wait=False, cancel_futures=True)
+            raise
 
 
 def read_newest(store: ObjectStore, place: Place, writer: str, row: MirroredTopic, known: KnownChains) -> Newest:
