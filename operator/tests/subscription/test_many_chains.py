@@ -1,4 +1,4 @@
-"""Chains of many topics are read beside one another: the tick that reads them must end before the operator is killed."""
+"""Chains of many topics are read beside one another, so that the tick ends before the operator is taken for dead."""
 
 from __future__ import annotations
 
