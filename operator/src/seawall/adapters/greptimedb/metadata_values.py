@@ -10,6 +10,8 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
+import msgspec
+
 from seawall.domain.dataplane.metadata import LeaderState, RegionKey, Route
 
 TOPIC_NAMES = "__topic_name/kafka/"
@@ -141,7 +143,7 @@ def _topic(options: dict[str, Any] | None) -> str | None:
 
 def _object(value: str) -> dict[str, Any]:
     """A JSON object; empty or null means an empty one, as in values of old versions."""
-    data = json.loads(value) if value else None
+    data: object = msgspec.json.decode(value) if value else None  # a fourth of the time: each region has some
     if data is None:
         return {}
     if not isinstance(data, dict):
