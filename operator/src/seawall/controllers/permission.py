@@ -18,7 +18,7 @@ from seawall.domain.ledger.shards import PoolId, shards_of
 from seawall.domain.min_isr import why_not_cancel, why_not_fewer
 from seawall.domain.partitions import Partition, PartitionId
 from seawall.domain.sharing import Sharing
-from seawall.observe.claims import current_licence, policy_versions
+from seawall.observe.claims import current_licence, list_verifications, policy_versions
 from seawall.observe.ledger import LedgerObserver
 from seawall.observe.opened_cluster import Blocked, OpenedCluster
 from seawall.observe.sharing import observe_sharing
@@ -121,6 +121,21 @@ def require_policies(kube: Kube, cluster: WALCluster, decided: ObservedCluster) 
         raise Conflict(blocked.found.message) from blocked
     if now != decided.policies:
         raise Conflict(f"the WALPurgePolicies of WALCluster {cluster.metadata.key} changed since it was decided")
+
+
+def require_verdicts(kube: Kube, cluster: WALCluster, decided: ObservedCluster) -> None:
+    """That no verification has found a log bad since, where a policy asks for any.
+
+    Raises:
+        Conflict: one has.
+        SeawallError: the API server did not answer, or refused.
+    """
+    if decided.found_bad is None:
+        return
+    new = (list_verifications(kube, cluster).found_bad or frozenset()) - decided.found_bad
+    if new:
+        topic = min(each.topic for each in new)
+        raise Conflict(f"a verification found that topic {topic} does not replay, after it was decided")
 
 
 def require_settings(opened: OpenedCluster, decided: ObservedCluster) -> None:

@@ -17,6 +17,7 @@ from seawall.controllers.permission import (
     require_licence,
     require_policies,
     require_same,
+    require_verdicts,
 )
 from seawall.controllers.targets import write_targets
 from seawall.domain.errors import Conflict, OutsideUnavailable, SeawallError
@@ -125,7 +126,7 @@ class WALPurgeController(Controller[WALPurge, Observed, WALPurgeStatus, PurgeAct
     def perform(self, obj: WALPurge, action: PurgeAction) -> Event:
         """Does one action; right before it, what may stop it is read anew.
 
-        Not so verifications and holds: a bad verdict, or a hold that is not granted yet, stops what is decided next.
+        Not so holds: one that is not granted yet stops what is decided next.
         """
         match action:
             case FlushRegions():
@@ -166,6 +167,7 @@ class WALPurgeController(Controller[WALPurge, Observed, WALPurgeStatus, PurgeAct
         opened = require_same(self.observer, cluster, action.cluster)
         require_flushed(opened, action.cluster, action.flushed)
         require_policies(self.kube, cluster, action.cluster)
+        require_verdicts(self.kube, cluster, action.cluster)
         self._still_may(obj, action.cluster)
         changed = opened.parts.metadata_store.advance_markers(action.moves, opened.topics.prefix, cluster.metadata.uid)
         if len(changed) == len(action.moves):
@@ -175,6 +177,7 @@ class WALPurgeController(Controller[WALPurge, Observed, WALPurgeStatus, PurgeAct
         cluster = self._still_may(obj, action.cluster)
         opened = require_same(self.observer, cluster, action.cluster)
         require_policies(self.kube, cluster, action.cluster)
+        require_verdicts(self.kube, cluster, action.cluster)
         require_intents(self.observer.intents, action.pool, action.before, action.topic_ids)
         before = _of_same_logs(opened, action)
         self._still_may(obj, action.cluster)

@@ -151,6 +151,13 @@ class Verifications:
 
     verified: tuple[Verified, ...] = ()
     verifying: tuple[Verifying, ...] = ()
+    are_required: bool = True
+    """Whether any policy asks for them."""
+
+    @property
+    def found_bad(self) -> frozenset[Verified] | None:
+        """Verdicts of logs that do not replay; None: nobody asks for them."""
+        return frozenset(each for each in self.verified if not each.replays) if self.are_required else None
 
 
 def read_verifications(kube: Kube, cluster: WALCluster, policies: Iterable[Policy]) -> Verifications:
@@ -162,7 +169,16 @@ def read_verifications(kube: Kube, cluster: WALCluster, policies: Iterable[Polic
         SeawallError: the API server did not answer, or refused.
     """
     if all(policy.safety.verification is None for policy in policies):
-        return Verifications()
+        return Verifications(are_required=False)
+    return list_verifications(kube, cluster)
+
+
+def list_verifications(kube: Kube, cluster: WALCluster) -> Verifications:
+    """All of the WALCluster's.
+
+    Raises:
+        SeawallError: the API server did not answer, or refused.
+    """
     listing = kube.list(WALVerification, cluster.metadata.namespace)
     found = [each for each in listing.items if _is_of(each, cluster)]
     return Verifications(

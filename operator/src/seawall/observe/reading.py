@@ -142,6 +142,7 @@ class LedgerReader:
                 snapshot.issued_revision,
                 parts.database.wal,
                 policies.versions,
+                parts.verifications.found_bad,
             ),
             parts.pool,
             frozenset(parts.logs),

@@ -16,6 +16,7 @@ from seawall.api.v1alpha1.purge_template import matches_any
 from seawall.domain.dataplane.wal_settings import WALSettings
 from seawall.domain.frozen_targets import Target, TargetsLost
 from seawall.domain.ledger.assess import Assessment
+from seawall.domain.ledger.bounds import Verified
 from seawall.domain.ledger.declarations import DeadRegions, Unused
 from seawall.domain.ledger.fence import Readoption
 from seawall.domain.ledger.intents import (
@@ -184,6 +185,8 @@ class ObservedCluster:
     wal: WALSettings | None
     """What the metasrv ran with; None: it did not say, and nothing is deleted."""
     policies: PolicyVersions = frozenset()
+    found_bad: frozenset[Verified] | None = None
+    """Of logs that do not replay; None: no policy requires that any does."""
 
 
 @dataclass(frozen=True, slots=True)
