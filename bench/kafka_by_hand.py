@@ -6,6 +6,7 @@ those that Seawall gave the nodes to format their volumes (docs/adr/0056-format-
 
 from __future__ import annotations
 
+import copy
 import json
 from dataclasses import dataclass
 from typing import Any
@@ -80,6 +81,16 @@ class ByHand:
     def apply(self, objects: list[Object]) -> None:
         """All at once."""
         apply(*objects)
+
+
+def with_addresses(objects: list[Object]) -> list[Object]:
+    """The same with Services that have a ClusterIP each, and publish as before those that are not ready."""
+    found: list[Object] = copy.deepcopy(objects)
+    for each in found:
+        if each["kind"] == "Service":
+            each["spec"].pop("clusterIP", None)
+            each["spec"].pop("clusterIPs", None)
+    return found
 
 
 def _is_for_nodes(each: Object) -> bool:

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any
 
-from kafka_by_hand import ByHand, tokens_of
+from kafka_by_hand import ByHand, tokens_of, with_addresses
 from pods import Place, own_place
 from report import Result
 from sizes import Sizes
@@ -31,14 +31,16 @@ PROBE = Path(__file__).with_name("kafka_probe.py")
 TOPIC = "probe"
 NODES = (0, 1, 2)
 DWELL = 2.0
+ADDRESSED = "a ClusterIP for each node"
 BOUND = 300.0
 
 
 @dataclass(frozen=True, slots=True)
 class Size:
-    """How often all is measured."""
+    """How often all is measured; `addresses` 1: also by hand with a ClusterIP for each node, not a headless Service."""
 
     rounds: int = 5
+    addresses: int = 0
 
 
 SIZES = Sizes("kafka", __doc__, Size(), Size(1))
@@ -94,20 +96,24 @@ def main(arguments: Sequence[str] | None = None, place: Place | None = None) -> 
         hand = f"{found.site.namespace}-hand"
         make_namespace(hand)
         try:
-            both = [measure(found, hand, f"kafka{number}") for number in range(run.size.rounds)]
+            all_ = [measure(found, hand, f"kafka{number}", run.size) for number in range(run.size.rounds)]
         finally:
             delete(None, "namespaces", hand)
-    report.results += lines([ours for ours, _ in both], [theirs for _, theirs in both])
+    ours, by_hand, addressed = ([of for each in all_ if (of := each[side]) is not None] for side in range(3))
+    report.results += lines(ours, by_hand)
+    if addressed:
+        report.results += lines(addressed, by_hand, f" by hand, {ADDRESSED}")
     run.finish(report)
 
 
-def lines(ours: Sequence[Measured], theirs: Sequence[Measured]) -> list[Result]:
-    """What the rounds say."""
+def lines(ours: Sequence[Measured], theirs: Sequence[Measured], side: str = "") -> list[Result]:
+    """What the rounds say of us, or of another side."""
     against = "the same objects by hand"
 
     def line(metric: str, unit: str, of: str, max_ratio: float | None = None, max_value: float | None = None) -> Result:
         mine, others = ([getattr(each, of) for each in side] for side in (ours, theirs))
-        return Result(metric, unit, mine, against, others, max_ratio, max_value)
+        goals = (None, None) if side else (max_ratio, max_value)
+        return Result(metric + side, unit, mine, against, others, *goals)
 
     return [
         line("bring-up, until all brokers have acknowledged a record", "s", "serves", 1.3),
@@ -117,13 +123,14 @@ def lines(ours: Sequence[Measured], theirs: Sequence[Measured]) -> list[Result]:
     ]
 
 
-def measure(place: Place, hand: str, name: str) -> tuple[Measured, Measured]:
+def measure(place: Place, hand: str, name: str, size: Size) -> tuple[Measured, Measured, Measured | None]:
     """Seawall's first, because its objects are the others', too."""
     kafka, by_hand = ManagedKafka(place.site.wal_cluster(name)), ByHand(hand, name)
     ours, objects = of_seawall(place, kafka, by_hand)
     theirs = of_a_person(place, by_hand, objects)
-    print(f"{name}: {ours}\nby hand: {theirs}", flush=True)
-    return ours, theirs
+    addressed = of_a_person(place, by_hand, with_addresses(objects)) if size.addresses else None
+    print(f"{name}: {ours}\nby hand: {theirs}\n{ADDRESSED}: {addressed}", flush=True)
+    return ours, theirs, addressed
 
 
 def declared(place: Place, kafka: ManagedKafka) -> Object:
