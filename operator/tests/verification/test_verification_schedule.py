@@ -262,3 +262,19 @@ def test_the_time_from_one_verification_to_the_next_is_told(schedule: dict[str, 
     world = World(**schedule)
     world.settle()
     assert world.meters.verification_periods == {WAL: period}
+
+
+@pytest.mark.parametrize("count", [3, 1200], ids=["one", "slices"])
+def test_a_clock_that_was_ahead_once_stops_no_verification(count: int) -> None:
+    world = World(count=count)
+    world.pass_time(60 * DAY)
+    world.end()
+    ahead = world.names()
+    assert ahead
+    world.time.time -= 59 * DAY
+    world.settle()
+    made = [name for name in world.names() if name not in ahead]
+    assert {name[:14] for name in made} == {"wal-2611220300"}
+    world.end()
+    world.pass_time(DAY)
+    assert len(world.names()) > len(ahead) + len(made)

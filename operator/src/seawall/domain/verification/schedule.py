@@ -31,7 +31,7 @@ from seawall.api.v1alpha1.verification_template import MAX_TOPICS, VerificationS
 from seawall.domain.conditions import ConditionBuilder, Outlook, Verdict, find_condition, loss_event, with_own
 from seawall.domain.decision import FAILURES, Decision, Published, silent
 from seawall.domain.events import EventReason
-from seawall.domain.schedule import BadSchedule, Cron, TimeInName, beyond_history, period, read_cron
+from seawall.domain.schedule import BadSchedule, Cron, TimeInName, beyond_history, newest, period, read_cron
 from seawall.domain.spark_job.actions import MAX_NAME
 from seawall.domain.step import Event, EventType
 from seawall.domain.times import SCHEDULE_OBSERVE_SECONDS
@@ -98,10 +98,9 @@ class OwnVerifications:
                 grouped.setdefault(due, []).append(each)
         return cls(tuple((due, tuple(grouped[due])) for due in sorted(grouped)))
 
-    @property
-    def last(self) -> datetime | None:
-        """The last time for which any was made."""
-        return self.by_time[-1][0] if self.by_time else None
+    def last(self, now: datetime) -> datetime | None:
+        """The last time for which any was made; what a clock that was ahead made says nothing of what is due."""
+        return newest((due for due, _ in self.by_time), now)
 
     def is_any_active(self) -> bool:
         """Whether any is not over."""
@@ -222,28 +221,30 @@ def _due(cluster: WALCluster, observed: Observed) -> tuple[tuple[ScheduleAction,
     due = None if spec.suspend else times.latest(cluster.metadata.creation_timestamp, observed.now)
     actions = (
         *(RemoveVerification(each) for each in own.beyond(spec) if why_it_stays(each, observed.verifications) is None),
-        *_missing(cluster, spec, _time_to_make(own, due), own, observed),
+        *_missing(cluster, spec, due, own, observed),
     )
     following = (times.following(observed.now) - observed.now).total_seconds()
     return actions, "nothing is due", min(following, SCHEDULE_OBSERVE_SECONDS)
 
 
-def _time_to_make(own: OwnVerifications, due: datetime | None) -> datetime | None:
+def _time_to_make(own: OwnVerifications, due: datetime | None, last: datetime | None) -> datetime | None:
     """The time whose verifications are to be there: the newest that is due, unless some of an older one go on."""
-    is_behind = due is not None and (own.last is None or due > own.last)
-    return due if is_behind and not own.is_any_active() else own.last
+    is_behind = due is not None and (last is None or due > last)
+    return due if is_behind and not own.is_any_active() else last
 
 
 def _missing(
-    cluster: WALCluster, spec: VerificationSchedule, at: datetime | None, own: OwnVerifications, observed: Observed
+    cluster: WALCluster, spec: VerificationSchedule, due: datetime | None, own: OwnVerifications, observed: Observed
 ) -> tuple[ScheduleAction, ...]:
     """Of a time for which some slices were made, the others are made too: a process may have died in between."""
+    last = own.last(observed.now)
+    at = _time_to_make(own, due, last)
     if at is None or isinstance(cluster.spec, InvalidSpec):
         return ()
     parts = slices(tuple(cluster.spec.topics.topic_names()), spec)
     names = run_names(cluster.metadata.name, at, len(parts))
     taken = {each.metadata.name for each in observed.verifications}
-    is_made = at == own.last and len(names) == 1
+    is_made = at == last and len(names) == 1
     return tuple(
         CreateVerification(Key(cluster.metadata.namespace, name), _spec(cluster, spec, part))
         for name, part in zip(names, parts, strict=True)
