@@ -27,6 +27,7 @@ from tests.verification import test_verification as stories
 from tests.verification import test_verification_allowed as allowed
 from tests.verification import test_verification_doubts as doubted
 from tests.verification import test_verification_requests as requests
+from tests.verification import test_verification_schedule as scheduled
 
 Patch = pytest.MonkeyPatch
 
@@ -195,6 +196,7 @@ NEWEST = doubted.test_the_newest_bad_verdict_stays_while_an_older_good_one_is_th
 OF_TWO = doubted.test_of_two_bad_verdicts_the_newer_one_stays
 OUTLIVES = doubted.test_a_bad_verdict_outlives_its_ttl_and_goes_when_nothing_counts_without_it
 
+LAST_OF_ALL = "max((due for due, _ in self.by_time), default=None)"
 MUTANTS: tuple[Mutant, ...] = (
     (rewritten(doubts, "why_it_stays", "time <= ended", "time < ended", doubted), NEWEST),
     (rewritten(doubts, "why_it_stays", "is_newer and ", "", doubted), OF_TWO),
@@ -205,6 +207,10 @@ MUTANTS: tuple[Mutant, ...] = (
     (
         rewritten(schedule, "_due", " if why_it_stays(each, observed.verifications) is None", ""),
         doubted.test_a_bad_verdict_outlives_the_history_limits,
+    ),
+    (
+        rewritten(schedule.OwnVerifications, "last", "newest((due for due, _ in self.by_time), now)", LAST_OF_ALL),
+        lambda: scheduled.test_a_clock_that_was_ahead_once_stops_no_verification(3),
     ),
     (
         rewritten(claims, "_is_of", "in {None, cluster.metadata.name}", "== cluster.metadata.name"),
