@@ -4,9 +4,10 @@ The tick keeps nothing that matters. What it decided is in the status, what it d
 reads both.
 
 Nothing fails in silence, whatever a kind makes of it: an action that is refused or not answered is logged each time;
-and if the kind's own step tells of it by no event, one is posted here, once while the sentence stays the same. A
-process that starts anew says it once more. A conflict (the world moved between the decision and the act) is no failure:
-what is so now is decided anew. One that comes back each time is told like an action that is not answered.
+and if the kind's own step tells of it by no event, one is posted here, once while the sentence stays the same, unless
+the kind has told of it in the status. A process that starts anew says it once more. A conflict (the world moved between
+the decision and the act) is no failure: what is so now is decided anew. One that comes back each time is told like an
+action that is not answered.
 """
 
 from __future__ import annotations
@@ -65,6 +66,10 @@ class Controller(Protocol[ObjectT, ObservedT, StatusT, ActionT]):
 
     def absorb(self, observed: ObservedT, error: SeawallError) -> ObservedT | None:
         """What was observed, where an answer is about single items and the rest goes on; None: it is about all."""
+        ...
+
+    def tells(self, obj: ObjectT, error: SeawallError) -> bool:
+        """Whether the object, as it was read, tells of this answer by a reason of its own, for as long as it stands."""
         ...
 
     def remember_failure(self, obj: ObjectT, action: ActionT, error: SeawallError) -> None:
@@ -244,7 +249,7 @@ class Reconciler(Generic[ObjectT, ObservedT, StatusT, ActionT]):
         """Records what the outside answered, in this tick: nothing else would remember its sentence."""
         failure = Failure.of(error)
         tells_itself = isinstance(step, Record) and failure.is_reported_by(step.events)
-        if not tells_itself:
+        if not tells_itself and not self.controller.tells(obj, error):
             self._tell(key, obj, failure.event)
         try:
             published = self._record_or_wait(key, obj, step)

@@ -47,6 +47,10 @@ class Controller(ABC, Generic[ObjectT, ObservedT, StatusT, ActionT]):
         """What was observed, where an answer is about single items and the rest goes on; None: it is about all."""
         return None
 
+    def tells(self, obj: ObjectT, error: SeawallError) -> bool:  # noqa: ARG002 - who overrides it has
+        """Whether the object, as it was read, tells of this answer by a reason of its own, for as long as it stands."""
+        return False
+
     @abstractmethod
     def perform(self, obj: ObjectT, action: ActionT) -> Event:
         """Does one action; returns what its event says."""

@@ -25,6 +25,7 @@ from seawall.domain.datanodes.observed import Observed
 from seawall.domain.errors import Conflict, SeawallError
 from seawall.domain.events import EventReason
 from seawall.domain.rollout.actions import Evict, EvictionForbidden
+from seawall.domain.rollout_reasons import Reason
 from seawall.domain.step import Event, EventType
 from seawall.domain.times import ROLLOUT_ASKED_MS, ROLLOUT_SETTLES_MS
 from seawall.observe.datanodes import DatanodeObserver
@@ -86,6 +87,10 @@ class RestartController(Controller[WALCluster, Observed, WALClusterStatus, Resta
     def absorb(self, observed: Observed, error: SeawallError) -> Observed | None:
         """A PodDisruptionBudget that forbids an eviction is a reason to wait, not a failure."""
         return replace(observed, forbidden=str(error)) if isinstance(error, EvictionForbidden) else None
+
+    def tells(self, obj: WALCluster, error: SeawallError) -> bool:
+        """A budget that forbids it once more: in between the switch of maintenance worked, which is another action."""
+        return isinstance(error, EvictionForbidden) and roll_of(obj.status).status.reason == Reason.DISRUPTION_BUDGET
 
     def perform(self, obj: WALCluster, action: RestartAction) -> Event:
         """Does one action; right before it, all that may stop it is read anew."""

@@ -110,8 +110,9 @@ class Reason(StrEnum):
     RESTARTING = "Restarting"
     """The pod is being deleted, or a Kafka node comes back: it has to be Online and in sync for a while."""
     DISRUPTION_BUDGET = "DisruptionBudget"
-    """Warning. A PodDisruptionBudget forbids it now; it is tried again every ten seconds. Find out who else is down,
-    and whether the budget allows any at all."""
+    """Warning. A PodDisruptionBudget forbids it now; it is tried again: a Kafka node every ten seconds, a datanode ever
+    less often, in the end every five minutes. Between two tries the database is not kept in maintenance. Find out who
+    else is down, and whether the budget allows any at all."""
     SLOT_TAKEN = "SlotTaken"
     """Warning. status.disruption has a disruption of another kind: a datanode and a Kafka node are never away at once.
     Wait until it is over. If another version of Seawall wrote it and it is none any more, remove it from the status."""

@@ -130,7 +130,7 @@ ROLLOUT_WAITING_SECONDS = 5.0
 ROLLOUT_POLL_SECONDS = 2.0
 """How often the outside is looked at that wakes nobody."""
 ROLLOUT_FORBIDDEN_SECONDS = 10.0
-"""Until an eviction is tried again that a PodDisruptionBudget forbade."""
+"""Until an eviction is tried again that a PodDisruptionBudget forbade, where that needs no maintenance."""
 ROLLOUT_STUCK = timedelta(minutes=1)
 """After the time at which a pod should be gone."""
 ROLLOUT_TIMEOUT = timedelta(minutes=2)
@@ -141,6 +141,11 @@ MAINTENANCE_SETTLES = timedelta(seconds=10)
 """All of the database knows of it after this: a metasrv reads the switch through a cache of 10 s."""
 MAINTENANCE_LEASE = timedelta(minutes=5)
 """Until the pod goes; then it is the restart's budget that counts."""
+MAINTENANCE_REST = timedelta(seconds=30)
+"""Until an eviction is tried again that a PodDisruptionBudget has just forbidden; then for as long as it has. For each
+try the database is in maintenance for some fifteen seconds, in which nothing fails over."""
+MAINTENANCE_LONGEST_REST = timedelta(minutes=5)
+"""At the most, or a budget that allows it at last would be waited for too long."""
 MAINTENANCE_ON_ITS_WAY = timedelta(seconds=15)
 """Longer than the deadline of a request."""
 MAINTENANCE_SILENT = timedelta(minutes=1)

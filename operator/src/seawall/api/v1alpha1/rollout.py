@@ -105,6 +105,17 @@ class Maintenance(StatusModel):
     """Whether it was on before: then it is somebody else's, and stays on."""
 
 
+class ForbiddenEviction(StatusModel):
+    """That a PodDisruptionBudget forbids to evict the pod that is in `status.disruption`."""
+
+    message: Annotated[str, Field(max_length=1024)]
+    """What the API server answered last."""
+    from_time: datetime
+    """When it first forbade it."""
+    next_time: datetime
+    """When it is tried again. Until then the database is not kept in maintenance."""
+
+
 class MeasuredReplay(StatusModel):
     """The last restart that was measured: how fast replays are here."""
 
@@ -185,6 +196,8 @@ class RestartStatus(RollStatus):
     """The pods of this roll that were flushed in the last minutes and are not restarted yet."""
     maintenance: Maintenance | None = None
     """That the database is in maintenance for this roll."""
+    forbidden: ForbiddenEviction | None = None
+    """That a PodDisruptionBudget forbids the restart that has begun; absent: none did when it was last tried."""
     restarting: Restarting | None = None
     """What an older version wrote. It is read as `status.disruption`, and no longer written."""
     drives_partition: StrictBool = False

@@ -16,6 +16,7 @@ from seawall.api.v1alpha1.disruption import Disruption, DisruptionKind, Restarte
 from seawall.api.v1alpha1.rollout import RestartStatus, RollStage
 from seawall.domain.datanodes import template
 from seawall.domain.datanodes.actions import RolloutAction, SetPartition
+from seawall.domain.datanodes.budget import in_its_words, keep_out
 from seawall.domain.datanodes.checks import Candidate, let_through, refusal
 from seawall.domain.datanodes.decision import DatanodeRoll, RollDecision
 from seawall.domain.datanodes.diagnosis import diagnose
@@ -127,13 +128,20 @@ class DatanodeGate(RolloutGate[RestartStatus, RolloutAction, Pod]):
         return leave_first(status, self.facts, is_begun=True)
 
     def act(self, status: RestartStatus, member: Pod) -> RollDecision:
-        """It is evicted; or the partition is lowered to it, where it would come back with the old template."""
-        return enter(status, self.facts, RollStage.RESTARTING) or self._restart(status, member)
+        """It is evicted; or the partition is lowered to it, where it would come back with the old template.
+
+        While a PodDisruptionBudget forbids that, there is no maintenance but for a try now and then.
+        """
+        kept_out = keep_out(status, member.name, self.facts, self.forbidden)
+        if kept_out is not None:
+            return kept_out
+        tried = enter(status, self.facts, RollStage.RESTARTING) or self._restart(status, member)
+        return in_its_words(tried, member.name, self.facts)
 
     def gone(self, status: RestartStatus, entry: Disruption) -> RollDecision:
         """Maintenance stays for as long as the replay may take."""
         lease = kept_until(status, self.facts, timedelta(seconds=entry.budget_seconds))
-        update = {"stage": RollStage.REPLAYING, "maintenance": lease, "flush": None}
+        update = {"stage": RollStage.REPLAYING, "maintenance": lease, "flush": None, "forbidden": None}
         return changed(status, Reason.REPLAYING, f"{entry.name} is gone, and comes back", **update)
 
     def rest(self, status: RestartStatus) -> RollDecision | None:
@@ -178,7 +186,12 @@ class DatanodeGate(RolloutGate[RestartStatus, RolloutAction, Pod]):
             remedy = "scale down or delete what is left of it, or name its StatefulSet again"
             waits: RollDecision = decided(stalled, Reason.NOT_NAMED, f"{message}, and {why}: {remedy}")
             return journaled(entry, meanwhile(give_back(stalled, self.facts), waits))
-        update = {"progress": None, "flush": None, "maintenance": kept_until(status, self.facts, timedelta())}
+        update = {
+            "progress": None,
+            "flush": None,
+            "forbidden": None,
+            "maintenance": kept_until(status, self.facts, timedelta()),
+        }
         message = f"{message}, and gone for good: its restart is over"
         return journaled(None, changed(status, Reason.LEFT_OUT, message, stage=RollStage.WAITING, **update))
 
@@ -231,7 +244,7 @@ class DatanodeGate(RolloutGate[RestartStatus, RolloutAction, Pod]):
             action: RolloutAction = SetPartition(statefulset, pod.ordinal, self._passed(status, pod))
         else:
             action = Evict(pod, self._passed(status, pod))
-        return restarts(status, pod.name, action, self.forbidden)
+        return restarts(status, pod.name, action, None)
 
     def _passed(self, status: RestartStatus, pod: Pod) -> str:
         passed = let_through(Candidate(pod.name, self.facts, status.last_replay))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
 from seawall.api.meta import Condition, ConditionType
@@ -20,6 +20,9 @@ from seawall.domain.rollout_reasons import FailureReason, HealthReason, Reason
 
 KIND = ConditionType.DATANODES_HEALTHY
 SERVING, RESTARTING, NOT_ASKED = HealthReason
+
+WAITS = FAILURES | {Reason.DISRUPTION_BUDGET}
+"""What a person has to hear of the roll where datanodes are looked at: it may wait for ever."""
 
 AWAY = frozenset({FailureReason.NOT_SERVING, FailureReason.MISSING})
 """What is expected of a datanode that Seawall restarts, until that takes too long."""
@@ -98,7 +101,7 @@ def with_health(
     if finding is None:
         own = own or (build(KIND, "Unknown", NOT_ASKED, "reports have to be seen to advance first"),)
     else:
-        own = (build(KIND, finding.status, finding.reason, f"{finding.message}{_trouble(restart)}"),)
+        own = (build(KIND, finding.status, finding.reason, f"{finding.message}{_trouble(restart, WAITS)}"),)
     return status.model_copy(update={**_parts(roll), "conditions": with_own(status.conditions, own, (KIND,))})
 
 
@@ -120,9 +123,9 @@ def _parts(roll: DatanodeRoll) -> dict[str, object]:
     return {"restart": roll.status, "disruption": roll.entry}
 
 
-def _trouble(restart: RestartStatus) -> str:
+def _trouble(restart: RestartStatus, reasons: Collection[str] = FAILURES) -> str:
     """What the roll tried and failed to do, to be added to the sentence."""
-    return f"; {restart.message}" if restart.reason in FAILURES else ""
+    return f"; {restart.message}" if restart.reason in reasons else ""
 
 
 def without_datanodes(status: WALClusterStatus) -> WALClusterStatus:

@@ -10,9 +10,9 @@ Of an address that the spec no longer names only the metasrv's answer is known, 
 
 It is one switch for all who use it, without an owner. So the roll writes into its status that it wants it before it
 turns it on, and whether it was on before: then it is somebody else's, and stays on. It is given back in every end:
-when the roll is over, when the gate is shut, when a restart takes too long (failover may then help), and when the time
-that is in the status is over. The status forgets it only when it was seen off, and a request to turn it on that was on
-its way has had the time to arrive.
+when the roll is over, when the gate is shut, when a PodDisruptionBudget forbids the eviction (budget.py), when a
+restart takes too long (failover may then help), and when the time that is in the status is over. The status forgets it
+only when it was seen off, and a request to turn it on that was on its way has had the time to arrive.
 
 It also has the address of the metasrv: the spec may name another one by then, or none. It is turned off where it was
 turned on, and no other database is asked to enter maintenance before that. And it has the database, by the id of its
