@@ -10,7 +10,6 @@ import pytest
 from seawall.controllers.datanodes import RestartController
 from seawall.domain.datanodes import budget, gate, health
 from seawall.domain.datanodes.gate import DatanodeGate
-from seawall.domain.decision import FAILURES
 from seawall.domain.times import MAINTENANCE_REST
 from tests.datanodes import test_restart_budget as stories
 from tests.support.mutants import Mutant, find_survivors
@@ -36,7 +35,7 @@ def each_answer_is_told(patch: pytest.MonkeyPatch) -> None:
 
 def not_told_of_datanodes(patch: pytest.MonkeyPatch) -> None:
     """DatanodesHealthy says nothing of it."""
-    patch.setattr(health, "WAITS", FAILURES)
+    patch.setattr(health, "_forbidden", lambda _: "")
 
 
 MUTANTS: tuple[Mutant, ...] = (

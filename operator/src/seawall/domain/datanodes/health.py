@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from seawall.api.meta import Condition, ConditionType
@@ -20,9 +20,6 @@ from seawall.domain.rollout_reasons import FailureReason, HealthReason, Reason
 
 KIND = ConditionType.DATANODES_HEALTHY
 SERVING, RESTARTING, NOT_ASKED = HealthReason
-
-WAITS = FAILURES | {Reason.DISRUPTION_BUDGET}
-"""What a person has to hear of the roll where datanodes are looked at: it may wait for ever."""
 
 AWAY = frozenset({FailureReason.NOT_SERVING, FailureReason.MISSING})
 """What is expected of a datanode that Seawall restarts, until that takes too long."""
@@ -101,7 +98,8 @@ def with_health(
     if finding is None:
         own = own or (build(KIND, "Unknown", NOT_ASKED, "reports have to be seen to advance first"),)
     else:
-        own = (build(KIND, finding.status, finding.reason, f"{finding.message}{_trouble(restart, WAITS)}"),)
+        message = f"{finding.message}{_forbidden(restart)}{_trouble(restart)}"
+        own = (build(KIND, finding.status, finding.reason, message),)
     return status.model_copy(update={**_parts(roll), "conditions": with_own(status.conditions, own, (KIND,))})
 
 
@@ -123,9 +121,14 @@ def _parts(roll: DatanodeRoll) -> dict[str, object]:
     return {"restart": roll.status, "disruption": roll.entry}
 
 
-def _trouble(restart: RestartStatus, reasons: Collection[str] = FAILURES) -> str:
+def _trouble(restart: RestartStatus) -> str:
     """What the roll tried and failed to do, to be added to the sentence."""
-    return f"; {restart.message}" if restart.reason in reasons else ""
+    return f"; {restart.message}" if restart.reason in FAILURES else ""
+
+
+def _forbidden(restart: RestartStatus) -> str:
+    """That a budget forbids what the roll wants to do, to be added to the sentence: it may do so for ever."""
+    return f"; {restart.message}" if restart.reason == Reason.DISRUPTION_BUDGET else ""
 
 
 def without_datanodes(status: WALClusterStatus) -> WALClusterStatus:
