@@ -1,50 +1,80 @@
-"""Objects that a program is in the middle of writing, for as long as a test wants: pipes in a folder of objects.
+"""Objects that a program is in the middle of writing, for as long as a test wants.
 
-What is written to a pipe waits until somebody reads it, so its writer hangs where a slow store would let it hang.
+Every Python that is started with its `environment` comes to the half of the first object of a folder, where a slow disk
+would let it hang, and goes on when it is told to.
 """
 
 from __future__ import annotations
 
 import os
-import select
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 PATIENCE_SECONDS = 300.0
 """After which a program hangs: three JVMs of Spark start one after another, on a machine whose processors are busy."""
 _HALF = 10_000
-"""More than this, and than a pipe holds, must an object have (64 KiB)."""
+"""More than this must an object have."""
+_AT_EVERY_START = """
+import os, shutil, time
+
+HONEST, CHAIN, STATE = shutil.copyfileobj, {chain!r}, {state!r}
+
+
+def is_first(sink):
+    if not str(getattr(sink, "name", "")).startswith(CHAIN):
+        return False
+    try:
+        os.close(os.open(STATE + "/first", os.O_CREAT | os.O_EXCL))
+    except FileExistsError:
+        return False
+    return True
+
+
+def copyfileobj(source, sink, length=0):
+    if is_first(sink):
+        sink.write(source.read({half}))
+        sink.flush()
+        with open(STATE + "/writer.part", "w") as file:
+            file.write(f"{{os.getpid()}} {{sink.name}}")
+        os.rename(STATE + "/writer.part", STATE + "/writer")
+        while not os.path.exists(STATE + "/goes_on"):
+            time.sleep(0.05)
+    HONEST(source, sink, length)
+
+
+shutil.copyfileobj = copyfileobj
+"""
 
 
 class StuckObject:
-    """An object at this path: whoever writes it comes to the half of it, and no further before `finish`."""
+    """The first object that a program writes into a chain: it comes to the half of it, and no further before `finish`.
 
-    def __init__(self, path: Path) -> None:
-        path.parent.mkdir(parents=True)
-        os.mkfifo(path)
-        self.path = path
-        self._reader = os.open(path, os.O_RDONLY | os.O_NONBLOCK)
-        self._content = b""
+    Attributes:
+        environment: of the program.
+    """
 
-    def wait(self) -> int:
-        """Waits until it is half written; returns the id of the process that writes it."""
-        give_up = time.monotonic() + PATIENCE_SECONDS
-        while len(self._content) < _HALF:
-            ready, _, _ = select.select([self._reader], [], [], 0.1)
-            self._content += os.read(self._reader, _HALF) if ready else b""
-            assert time.monotonic() < give_up, f"nobody writes {self.path}"
-        (writer,) = _writers(self.path)
-        return writer
+    def __init__(self, chain: Path, folder: Path) -> None:
+        self._state = folder / "stuck"
+        self._state.mkdir()
+        content = _AT_EVERY_START.format(chain=f"{chain}/", state=str(self._state), half=_HALF)
+        (self._state / "sitecustomize.py").write_text(content)
+        paths = filter(None, (str(self._state), os.environ.get("PYTHONPATH")))
+        self.environment: Mapping[str, str] = {"PYTHONPATH": os.pathsep.join(paths)}
 
-    def finish(self) -> int:
-        """Takes the rest, until the writer has ended or was killed; what it wrote is an object then. Its bytes."""
-        os.set_blocking(self._reader, True)
-        while part := os.read(self._reader, 1 << 20):
-            self._content += part
-        os.close(self._reader)
-        self.path.unlink()
-        return self.path.write_bytes(self._content)
+    def wait(self) -> tuple[int, Path]:
+        """Waits until it is half written; returns the id of the process that writes it, and where the half is."""
+        found, give_up = self._state / "writer", time.monotonic() + PATIENCE_SECONDS
+        while not found.exists():
+            assert time.monotonic() < give_up, "nobody writes an object"
+            time.sleep(0.05)
+        writer, path = found.read_text().split(" ", 1)
+        assert Path(path).stat().st_size == _HALF
+        return int(writer), Path(path)
+
+    def finish(self) -> None:
+        """Lets it go on."""
+        (self._state / "goes_on").touch()
 
 
 def ancestors(pid: int) -> Iterator[tuple[int, str]]:
@@ -52,13 +82,3 @@ def ancestors(pid: int) -> Iterator[tuple[int, str]]:
     while pid > 1:
         pid = int(Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[1])
         yield pid, Path(f"/proc/{pid}/cmdline").read_bytes().replace(b"\0", b" ").decode()
-
-
-def _writers(path: Path) -> Iterator[int]:
-    for link in Path("/proc").glob("[0-9]*/fd/*"):
-        pid = int(link.parts[2])
-        try:
-            if pid != os.getpid() and link.readlink() == path:
-                yield pid
-        except OSError:
-            continue  # it has ended

@@ -64,12 +64,14 @@ def spark_home(folder: Path) -> Path:
 
 
 @contextmanager
-def application(bed: Bed, master: str, request: Mapping[str, Any]) -> Iterator[tuple[subprocess.Popen[bytes], Path]]:
+def application(
+    bed: Bed, master: str, request: Mapping[str, Any], more: Mapping[str, str] | None = None
+) -> Iterator[tuple[subprocess.Popen[bytes], Path]]:
     """A backup as a program of its own, in a session of its own; and its summary."""
     asked, summary = bed.folder / "own.json", bed.folder / "own.summary"
     asked.write_text(json.dumps(request))
     command = [sys.executable, "-m", "wal_backup", "backup", "--request", str(asked), "--summary", str(summary)]
-    environment = {**os.environ, "SPARK_MASTER": master, "SPARK_HOME": str(spark_home(bed.folder))}
+    environment = {**os.environ, "SPARK_MASTER": master, "SPARK_HOME": str(spark_home(bed.folder)), **(more or {})}
     with (bed.folder / "own.log").open("wb") as log:
         process = subprocess.Popen(  # noqa: S603 - our own program
             command, env=environment, stdout=log, stderr=log, start_new_session=True
@@ -86,6 +88,11 @@ def unnamed(bed: Bed, *answers: Answer) -> set[str]:
     """The objects that none of these backups' manifests names."""
     found = {str(path.relative_to(bed.chain)) for path in (bed.chain / "data").rglob("*.parquet")}
     return found - {each.path for answer in answers for each in bed.manifest(answer).objects}
+
+
+def halves(bed: Bed) -> set[Path]:
+    """What is not whole yet, or never will be."""
+    return set((bed.chain / "tmp").iterdir())
 
 
 def is_whole(bed: Bed, answer: Answer, topic: str) -> None:
@@ -112,56 +119,59 @@ def test_the_keys_of_the_store_are_in_nothing_that_driver_and_executors_write_or
 
 def test_an_executor_that_is_killed_in_mid_write_is_replaced_and_its_half_object_is_garbage(folder_bed: Bed) -> None:
     bed, topic = folder_bed, filled(folder_bed)
-    first = object_path("full", 1, 0, 0)
-    stuck = StuckObject(bed.chain / first)
+    stuck = StuckObject(bed.chain, bed.folder)
     request = bed.request((topic, 0, RECORDS), parent=None, name="full", attempt=1, verify="Checksums")
-    with application(bed, "local-cluster[2,1,1024]", request) as (process, summary):
-        (executor,) = (pid for pid, command in ancestors(stuck.wait()) if EXECUTOR in command)
+    with application(bed, "local-cluster[2,1,1024]", request, stuck.environment) as (process, summary):
+        worker, half = stuck.wait()
+        (executor,) = (pid for pid, command in ancestors(worker) if EXECUTOR in command)
+        os.kill(worker, signal.SIGKILL)
         os.kill(executor, signal.SIGKILL)
-        assert stuck.finish() > 0
         assert process.wait(PATIENCE_SECONDS) == 0, (bed.folder / "own.log").read_text()[-3000:]
     answer = Answer(0, json.loads(summary.read_bytes()))
     is_whole(bed, answer, topic)
-    assert unnamed(bed, answer) == {first}
+    assert (unnamed(bed, answer), halves(bed)) == (set(), {half})
 
 
 def test_an_application_that_is_killed_in_mid_write_is_followed_by_the_next_attempt(folder_bed: Bed) -> None:
     bed, topic = folder_bed, filled(folder_bed)
-    first = object_path("full", 1, 0, 0)
-    stuck = StuckObject(bed.chain / first)
+    stuck = StuckObject(bed.chain, bed.folder)
     request = bed.request((topic, 0, RECORDS), parent=None, name="full", attempt=1, verify="None")
-    with application(bed, "local[2]", request) as (process, summary):
-        worker = stuck.wait()
+    with application(bed, "local[2]", request, stuck.environment) as (process, summary):
+        worker, half = stuck.wait()
         os.killpg(process.pid, signal.SIGKILL)
         os.kill(worker, signal.SIGKILL)
-    assert stuck.finish() > 0
     assert not summary.exists()
     answer = bed.back_up((topic, 0, RECORDS), attempt=2)
     is_whole(bed, answer, topic)
-    assert unnamed(bed, answer) == {first}
+    assert (unnamed(bed, answer), halves(bed)) == (set(), {half})
 
 
 def test_a_task_of_a_dead_attempt_that_ends_after_the_next_one_has_published_changes_nothing(folder_bed: Bed) -> None:
     bed, topic = folder_bed, filled(folder_bed)
     first, place = object_path("full", 1, 0, 0), Folder(bed.storage["folder"]["path"])
-    stuck = StuckObject(bed.chain / first)
+    stuck = StuckObject(bed.chain, bed.folder)
     folder = str(bed.chain.relative_to(bed.objects))
     options = {"bootstrap.servers": bed.topics.servers}
     task = json.dumps([[Range(topic, 0, RECORDS)], options, asdict(place), folder, first])
-    zombie = subprocess.Popen([sys.executable, "-c", TASK, task])  # noqa: S603 - our own program
+    zombie = subprocess.Popen(  # noqa: S603 - our own program
+        [sys.executable, "-c", TASK, task], env={**os.environ, **stuck.environment}
+    )
     try:
-        assert stuck.wait() == zombie.pid
+        assert stuck.wait()[0] == zombie.pid
         answer = bed.back_up((topic, 0, RECORDS), attempt=2)
         published = bed.manifest_path(answer).read_bytes()
-        whole = stuck.finish()
+        assert unnamed(bed, answer) == set(), "half of it has no name"
+        stuck.finish()
         assert zombie.wait(PATIENCE_SECONDS) == 0
     finally:
         zombie.kill()
         zombie.wait(PATIENCE_SECONDS)
-    assert whole == sum(each.bytes for each in bed.manifest(answer).objects), "it wrote all of it, as well"
+    assert (bed.chain / first).stat().st_size == sum(each.bytes for each in bed.manifest(answer).objects), (
+        "it wrote all of it, as well"
+    )
     assert bed.manifest_path(answer).read_bytes() == published
     is_whole(bed, answer, topic)
-    assert unnamed(bed, answer) == {first}
+    assert (unnamed(bed, answer), halves(bed)) == ({first}, set())
 
 
 def test_half_an_object_that_a_failing_task_publishes_is_garbage(bed: Bed, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,6 +1,8 @@
-"""Where things are in a store: `seawall-wal/1/<cluster id>/<chain>/{data,manifests}`."""
+"""Where things are in a store: `seawall-wal/1/<cluster id>/<chain>/{data,manifests,plans}`, and `tmp` in a folder."""
 
 from __future__ import annotations
+
+from uuid import uuid4
 
 ROOT = "seawall-wal/1"
 
@@ -28,3 +30,9 @@ def object_path(backup: str, attempt: int, task: int, task_attempt: int) -> str:
 def attempt_folder(backup: str, attempt: int) -> str:
     """The objects of an attempt below its chain."""
     return f"data/{backup}-{attempt}"
+
+
+def partial_path(path: str) -> str:
+    """Where an object of a chain is, in a folder, until it is whole: nobody lists it, and it goes with its chain."""
+    depth = len(chain_folder("cluster", "chain").split("/"))
+    return "/".join((*path.split("/")[:depth], "tmp", uuid4().hex))

@@ -6,8 +6,10 @@ What is deleted in it is deleted by `expiry.py` alone.
 from __future__ import annotations
 
 import shutil
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 from pyarrow import fs
@@ -15,6 +17,8 @@ from pyarrow import fs
 from sparkjob.errors import Interrupted, Refused
 from sparkjob.fields import Fields
 from sparkjob.s3 import S3, parse_s3
+from wal_backup.durable import publish
+from wal_backup.layout import partial_path
 
 _SECONDS = 30
 _ATTEMPTS = 3
@@ -66,13 +70,13 @@ class Store:
         Raises:
             Refused, Interrupted: the store does not take it, or does not answer.
         """
-        with self._asking(path), local.open("rb") as source, self._create(path) as sink:
-            shutil.copyfileobj(source, sink, _CHUNK)
+        with self._asking(path), local.open("rb") as source:
+            self._publish(path, lambda sink: shutil.copyfileobj(source, sink, _CHUNK))
 
     def write(self, path: str, content: bytes) -> None:
         """Publishes these bytes. Raises as `put`."""
-        with self._asking(path), self._create(path) as sink:
-            sink.write(content)
+        with self._asking(path):
+            self._publish(path, lambda sink: sink.write(content))
 
     def read(self, path: str) -> bytes:
         """The whole object.
@@ -152,11 +156,14 @@ class Store:
     def _at(self, path: str) -> str:
         return f"{self._root}/{path}"
 
-    def _create(self, path: str) -> pa.NativeFile:
+    def _publish(self, path: str, fill: Callable[[Any], object]) -> None:
+        """A bucket shows an object when it is whole, and keeps it then; a folder does so by what `publish` does."""
         if self._is_folder:
-            self._files.create_dir(self._at(path).rsplit("/", 1)[0], recursive=True)
+            publish(Path(self._at(path)), Path(self._at(partial_path(path))), Path(self._root), fill)
+            return
         # By itself it would compress what is called .gz once more.
-        return self._files.open_output_stream(self._at(path), compression=None)
+        with self._files.open_output_stream(self._at(path), compression=None) as sink:
+            fill(sink)
 
     def _asking(self, path: str) -> _Asking:
         return _Asking(path)
