@@ -10,7 +10,7 @@ from typing import Self
 from kafka.errors import KafkaError
 from kafka.protocol.producer import InitProducerIdRequest
 
-from sparkjob.errors import Interrupted
+from sparkjob.errors import Interrupted, Refused
 from sparkjob.wire.batches import Batch, Producer, to_bytes
 from sparkjob.wire.connection import PASSING, Connection, OtherTopic, name_of, sentence_of_error
 from sparkjob.wire.produce import produce_request
@@ -19,6 +19,11 @@ PATIENCE_SECONDS = 60.0
 """So long one batch may wait for a leader, or for replicas in sync."""
 _PAUSE_SECONDS = 0.2
 _TRANSACTION_MS = 60_000
+_ELSEWHERE = frozenset({45, 46, 47, 59, 90})
+"""OUT_OF_ORDER_SEQUENCE_NUMBER, DUPLICATE_SEQUENCE_NUMBER, INVALID_PRODUCER_EPOCH, UNKNOWN_PRODUCER_ID,
+PRODUCER_FENCED: the log does not have what this producer wrote, or somebody else has the producer's id."""
+_NOT_AUTHORIZED = frozenset({29, 31})
+"""TOPIC_AUTHORIZATION_FAILED, CLUSTER_AUTHORIZATION_FAILED."""
 
 
 class NotOurs(Exception):  # noqa: N818 - what the log is
@@ -59,8 +64,9 @@ class Appender:
         """Appends a batch at `position`.
 
         Raises:
-            NotOurs: it got another offset, the topic has another id, or Kafka does not take the batch.
-            Interrupted: Kafka does not answer, or lacks replicas, for too long.
+            NotOurs: it got another offset, the topic has another id, or the log does not end here.
+            Refused: Kafka does not let its user write.
+            Interrupted: Kafka does not take it, does not answer, or lacks replicas, for too long.
         """
         give_up = time.monotonic() + PATIENCE_SECONDS
         while True:
@@ -86,14 +92,21 @@ class Appender:
         if result.error_code in PASSING:
             return name_of(result.error_code)
         if result.error_code:
-            said = result.error_message or name_of(result.error_code)
-            raise NotOurs(
-                f"topic {self._topic} does not take {batch.count} records at offset {self.position}: {said}",
-                self.position,
-            )
+            raise self._trouble(result.error_code, result.error_message, batch)
         self._require_offset(result.base_offset)
         self.position += batch.count
         return None
+
+    def _trouble(self, code: int, message: str | None, batch: Batch) -> Exception:
+        """Of an error that does not pass: only few say that somebody else wrote, and none else ends a restore for good.
+
+        A topic that is made anew may take what this one does not: its configs are others, or somebody set them.
+        """
+        if code in _NOT_AUTHORIZED:
+            return Refused(f"the user of Kafka may not write to topic {self._topic}: {name_of(code)}")
+        what = f"topic {self._topic} does not take {batch.count} records at offset {self.position}"
+        what = f"{what}: {message or name_of(code)}"
+        return NotOurs(what, self.position) if code in _ELSEWHERE else Interrupted(what)
 
     def _require_offset(self, found: int) -> None:
         if found != self.position:
@@ -109,6 +122,8 @@ class Appender:
                 transactional_id=None, transaction_timeout_ms=_TRANSACTION_MS, producer_id=-1, producer_epoch=-1
             )
             answer = self._connection.ask(request)
+            if answer.error_code in _NOT_AUTHORIZED:
+                raise Refused(f"the user of Kafka may not write: {name_of(answer.error_code)}")
             if answer.error_code:
                 return name_of(answer.error_code)
             self._producer = Producer(answer.producer_id, answer.producer_epoch)
