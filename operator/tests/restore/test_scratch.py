@@ -15,6 +15,7 @@ from seawall.api.v1alpha1.restore import WALRestore
 from seawall.api.v1alpha1.restore_status import RestoreStage
 from seawall.api.v1alpha1.spark_job import Outcome
 from seawall.api.v1alpha1.topic_pool import TopicsSpec
+from seawall.domain.kafka import AS_THEY_ARE
 from seawall.domain.restore.scratch_names import PREFIX, scratch_name
 from tests.restore.test_restore import logs, request_of
 from tests.worlds.purge_world import NAMESPACE, TOPICS, WAL
@@ -61,6 +62,7 @@ def test_topics_are_made_as_they_are_declared_to_be_written_to() -> None:
     configs = topics[0].configs
     assert (configs["retention.ms"], configs["cleanup.policy"]) == ("-1", "delete")
     assert configs.get("min.insync.replicas") == "1"
+    assert AS_THEY_ARE.items() <= configs.items(), "whatever the WALCluster declares, and Kafka has by default"
     assert found.metadata.finalizers == (SCRATCH_FINALIZER,)
 
 

@@ -140,6 +140,11 @@ def a_brokers_own_min_isr(patch: Patch) -> None:
     patch.setattr(scratch, "MIN_ISR", "flush.messages")
 
 
+def a_brokers_own_timestamps(patch: Patch) -> None:
+    """With a default of LogAppendTime the job refuses a topic."""
+    patch.setattr(scratch, "AS_THEY_ARE", {})
+
+
 def not_asked_again(patch: Patch) -> None:
     """What was decided is done, whatever became of it since."""
     patch.setattr(WALRestoreController, "_ask_again", lambda *_: None)
@@ -202,6 +207,7 @@ MUTANTS: tuple[Mutant, ...] = (
         ),
     ),
     (a_brokers_own_min_isr, stories.test_topics_are_made_as_they_are_declared_to_be_written_to),
+    (a_brokers_own_timestamps, stories.test_topics_are_made_as_they_are_declared_to_be_written_to),
     (in_everybodys_way, moved.test_a_readoption_waits_for_no_drill),
     (not_asked_again, moved.test_a_restore_that_is_deleted_right_before_its_topics_are_made_makes_none),
 )

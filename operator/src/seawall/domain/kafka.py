@@ -42,6 +42,12 @@ def describe_illegal_name(name: str) -> str | None:
 
 MIN_ISR = "min.insync.replicas"
 """The config of a topic: with fewer replicas in sync, Kafka refuses writes of producers that wait for all of them."""
+AS_THEY_ARE = {
+    "message.timestamp.type": "CreateTime",
+    "message.timestamp.before.max.ms": str(2**63 - 1),
+    "message.timestamp.after.max.ms": str(2**63 - 1),
+}
+"""Configs of a topic whose records keep the timestamps that they have elsewhere; what fills gaps has none."""
 INTERNAL_TOPICS = ("__consumer_offsets", "__transaction_state")
 """Kafka makes them when they are first used. `__share_group_state` is no WAL writer's business."""
 

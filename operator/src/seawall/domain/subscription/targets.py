@@ -9,7 +9,7 @@ from __future__ import annotations
 from seawall.api.v1alpha1.hold import WALHoldSpec
 from seawall.api.v1alpha1.subscription_sinks import MirrorSink
 from seawall.api.v1alpha1.subscription_status import MirroredTopic
-from seawall.domain.kafka import MIN_ISR, ConfigChange, NewTopic
+from seawall.domain.kafka import AS_THEY_ARE, MIN_ISR, ConfigChange, NewTopic
 from seawall.domain.subscription.actions import GuardTargets, MakeTargets
 from seawall.domain.subscription.case import Case, SubscriptionDecision
 from seawall.domain.subscription.holding import edges
@@ -17,13 +17,6 @@ from seawall.domain.subscription.logs import LogsNow, begin
 from seawall.domain.subscription.reasons import Reason
 from seawall.domain.text import listed
 from seawall.domain.topics.pool import desired_configs, is_same_value
-
-AS_THEY_ARE = {
-    "message.timestamp.type": "CreateTime",
-    "message.timestamp.before.max.ms": str(2**63 - 1),
-    "message.timestamp.after.max.ms": str(2**63 - 1),
-}
-"""Records keep the timestamps that they have in the source; what fills gaps has none."""
 
 
 def prepare(case: Case, sink: MirrorSink, source: LogsNow, target: LogsNow) -> SubscriptionDecision | None:

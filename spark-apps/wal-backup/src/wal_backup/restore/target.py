@@ -22,6 +22,8 @@ RIGHTS = {
 }
 """What a restore does with its topics: Kafka is asked for them all (KIP-430), since half a log is worse than none."""
 MOST_BYTES = "max.message.bytes"
+_MOST_AHEAD = "message.timestamp.after.max.ms"
+"""So far may a record's time be ahead of the broker's; an hour by default since Kafka 4.0."""
 _NEEDED = {
     "cleanup.policy": "delete",
     "message.timestamp.type": "CreateTime",
@@ -140,6 +142,12 @@ def _require_configs(topic: TopicPlan, config: Mapping[str, str]) -> None:
     for name, needed in _NEEDED.items():
         if config[name] != needed:
             raise Refused(f"topic {topic.name} has {name}={config[name]}, and {needed} is needed to restore it")
+    ahead = max((section.newest for section in topic.sections), default=0) - int(time.time() * 1000)
+    if ahead > int(config[_MOST_AHEAD]):
+        raise Refused(
+            f"topic {topic.name} has {_MOST_AHEAD}={config[_MOST_AHEAD]}, and its newest record is {ahead} ms ahead of "
+            "now: set it higher"
+        )
     most = int(config[MOST_BYTES])
     if most < topic.largest:
         raise Refused(
