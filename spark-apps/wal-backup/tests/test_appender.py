@@ -120,6 +120,39 @@ def test_an_offset_of_somebody_elses_is_never_ours() -> None:
     only_its_own_offset_counts()
 
 
+def a_batch_that_is_there_twice(*unanswered: Answer) -> type[Exception] | None:
+    """Kafka appended it each time, and forgot the producer: the last answer has the offset of the last one."""
+    return ends(Log(*unanswered, (0, COUNT * len(unanswered))))
+
+
+def what_is_there_twice_is_ours() -> None:
+    lost = KafkaConnectionError("the broker is gone")
+    for first in (lost, OSError("reset"), (7, -1), (20, -1), (6, -1)):
+        assert a_batch_that_is_there_twice(first) is Interrupted
+    assert a_batch_that_is_there_twice(lost, lost) is Interrupted
+    with pytest.raises(Interrupted, match=f"has {COUNT} records from offset 0 on twice: the answer to the first"):
+        Log(lost, (0, COUNT)).append()
+
+
+def what_cannot_be_ours_is_not() -> None:
+    """Somebody else's records before ours, however many times it was sent."""
+    lost = KafkaConnectionError("the broker is gone")
+    for before in (1, COUNT - 1, COUNT + 1, 2 * COUNT):
+        assert ends(Log(lost, (0, before))) is NotOurs
+    assert ends(Log((19, -1), (0, COUNT))) is NotOurs, "nothing was appended the first time"
+    log = Log(lost, (0, 0), (0, 2 * COUNT))
+    assert log.append() == COUNT
+    assert ends(log) is NotOurs, "the next batch was sent once"
+
+
+def test_a_batch_whose_answer_was_lost_and_that_was_appended_again_is_tried_anew() -> None:
+    what_is_there_twice_is_ours()
+
+
+def test_what_was_sent_again_is_no_excuse_for_records_of_somebody_else() -> None:
+    what_cannot_be_ours_is_not()
+
+
 def test_no_guard_can_be_taken_away() -> None:
     def errors_are_told_apart() -> None:
         assert all(ends(Log((code, -1))) is error for code, error in every_error().items())
@@ -129,5 +162,13 @@ def test_no_guard_can_be_taken_away() -> None:
         (rewritten(Appender, "_trouble", "code in _ELSEWHERE", "True"), errors_are_told_apart),
         (rewritten(Appender, "_trouble", "code in _ELSEWHERE", "False"), errors_are_told_apart),
         (rewritten(Appender, "_require_offset", "found != self.position", "False"), only_its_own_offset_counts),
+        (rewritten(Appender, "_require_offset", "rest == 0 and", "False and"), what_is_there_twice_is_ours),
+        (rewritten(Appender, "_require_offset", "rest == 0 and", ""), what_cannot_be_ours_is_not),
+        (rewritten(Appender, "_require_offset", "<= self._unsure", "< 9"), what_cannot_be_ours_is_not),
+        (rewritten(Appender, "_try", "== _NOT_ENOUGH_REPLICAS", "< 0"), what_cannot_be_ours_is_not),
+        (
+            rewritten(Appender, "_try", "self.position + batch.count, 0", "self.position + batch.count, 1"),
+            what_cannot_be_ours_is_not,
+        ),
     )
     assert find_survivors(mutants) == []

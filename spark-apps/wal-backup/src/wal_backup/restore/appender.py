@@ -24,6 +24,8 @@ _ELSEWHERE = frozenset({45, 46, 47, 59, 90})
 PRODUCER_FENCED: the log does not have what this producer wrote, or somebody else has the producer's id."""
 _NOT_AUTHORIZED = frozenset({29, 31})
 """TOPIC_AUTHORIZATION_FAILED, CLUSTER_AUTHORIZATION_FAILED."""
+_NOT_ENOUGH_REPLICAS = 19
+"""Of the errors that pass the one of which is known that nothing was appended."""
 
 
 class NotOurs(Exception):  # noqa: N818 - what the log is
@@ -39,7 +41,10 @@ class NotOurs(Exception):  # noqa: N818 - what the log is
 
 
 class Appender:
-    """One producer, one batch in flight. A batch that is sent again is appended once: Kafka knows its sequence.
+    """One producer, one batch in flight. A batch that is sent again is appended once while Kafka knows the producer.
+
+    It forgets a producer whose newest record is older than `producer.id.expiration.ms`, as those of an old log are, and
+    then takes a batch again that it has: where it put it says so, and the topic has to be made anew.
 
     Attributes:
         position: the offset that the next record gets.
@@ -51,6 +56,8 @@ class Appender:
         self._connection = Connection(options)
         self._producer: Producer | None = None
         self._leader: int | None = None
+        self._unsure = 0
+        """How often the batch was sent so that nobody knows whether it was appended."""
 
     def __enter__(self) -> Self:
         return self
@@ -66,7 +73,7 @@ class Appender:
         Raises:
             NotOurs: it got another offset, the topic has another id, or the log does not end here.
             Refused: Kafka does not let its user write.
-            Interrupted: Kafka does not take it, does not answer, or lacks replicas, for too long.
+            Interrupted: Kafka does not take it, has it twice, does not answer, or lacks replicas, for too long.
         """
         give_up = time.monotonic() + PATIENCE_SECONDS
         while True:
@@ -87,14 +94,17 @@ class Appender:
         if isinstance(producer, str) or isinstance(leader, str):
             return producer if isinstance(producer, str) else str(leader)
         records = to_bytes(batch, producer, self.position)
+        self._unsure += 1
         answer = self._connection.ask(produce_request(self._topic, self._topic_id, records), leader)
         (result,) = answer.responses[0].partition_responses
         if result.error_code in PASSING:
+            self._unsure -= result.error_code == _NOT_ENOUGH_REPLICAS
             return name_of(result.error_code)
         if result.error_code:
             raise self._trouble(result.error_code, result.error_message, batch)
-        self._require_offset(result.base_offset)
-        self.position += batch.count
+        self._unsure -= 1
+        self._require_offset(result.base_offset, batch.count)
+        self.position, self._unsure = self.position + batch.count, 0
         return None
 
     def _trouble(self, code: int, message: str | None, batch: Batch) -> Exception:
@@ -108,7 +118,13 @@ class Appender:
         what = f"{what}: {message or name_of(code)}"
         return NotOurs(what, self.position) if code in _ELSEWHERE else Interrupted(what)
 
-    def _require_offset(self, found: int) -> None:
+    def _require_offset(self, found: int, count: int) -> None:
+        behind, rest = divmod(found - self.position, count)
+        if rest == 0 and 0 < behind <= self._unsure:
+            raise Interrupted(
+                f"topic {self._topic} has {count} records from offset {self.position} on twice: the answer to the "
+                "first was lost, and Kafka had forgotten who sent them"
+            )
         if found != self.position:
             raise NotOurs(
                 f"topic {self._topic} put a record that belongs at offset {self.position} at {found}: "
