@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
+import tempfile
+from pathlib import Path
 from types import TracebackType
 from typing import Self
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from sparkjob.errors import Interrupted
 from sparkjob.wire.records import Record, digest_of
 from wal_backup.check import unreadable
 from wal_backup.findings import Finding, Kind
 from wal_backup.parquet import Section, read_section
-from wal_backup.store import Store
+from wal_backup.store import Damaged, Store
+
+_TRIES = 2
+"""Of reading a section where it is, before the whole object is copied."""
 
 
 class SectionChanged(Exception):  # noqa: N818 - what it is
@@ -47,10 +53,12 @@ class SectionReader:
             Interrupted, Refused: the store does not answer, or does not let us.
         """
         try:
-            topics, records = self._read_twice(section)
+            topics, records = self._read_patiently(section)
         except FileNotFoundError:
             message = f"object {section.object} is not there: it had topic {topic} from offset {section.first} on"
             raise SectionChanged(_finding(Kind.OBJECT_MISSING, message, topic, section)) from None
+        except Damaged as damaged:
+            raise SectionChanged(_finding(Kind.OBJECT_CHANGED, str(damaged), topic, section)) from None
         except (OSError, pa.ArrowException, IndexError, KeyError) as error:
             raise SectionChanged(unreadable(topic, section, error)) from error
         if topics != {topic} or digest_of(records) != section.digest:
@@ -59,16 +67,26 @@ class SectionReader:
             raise SectionChanged(_finding(Kind.SECTION_CHANGED, message, topic, section))
         return records
 
-    def _read_twice(self, section: Section) -> tuple[set[str], list[Record]]:
-        """OSError may be a broken page or a broken network: what comes twice from a store that answers is the page."""
-        try:
-            return read_section(self._open(section.object), section.row_group)
-        except FileNotFoundError:
-            raise
-        except OSError:
-            self._close()
-            self._store.size(f"{self._folder}/{section.object}")
-            return read_section(self._open(section.object), section.row_group)
+    def _read_patiently(self, section: Section) -> tuple[set[str], list[Record]]:
+        """An error may be a broken page's or a broken network's: a copy of the object that came whole tells."""
+        for _ in range(_TRIES):
+            try:
+                return read_section(self._open(section.object), section.row_group)
+            except FileNotFoundError:
+                raise
+            except (OSError, pa.ArrowException):
+                self._close()
+        return self._read_copy(section)
+
+    def _read_copy(self, section: Section) -> tuple[set[str], list[Record]]:
+        path = f"{self._folder}/{section.object}"
+        with tempfile.TemporaryDirectory(prefix="wal-backup-") as folder:
+            local = Path(folder) / "object.parquet"
+            self._store.fetch(path, local)
+            if local.stat().st_size != self._store.size(path):
+                raise Interrupted(f"the store gives {path} in part")
+            with pq.ParquetFile(local, page_checksum_verification=True) as file:
+                return read_section(file, section.row_group)
 
     def _open(self, path: str) -> pq.ParquetFile:
         if self._file is None or self._path != path:
