@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+import test_comparison as comparison_stories
 import test_content as content_stories
 import test_coverage as coverage_stories
 import test_rows as row_stories
@@ -12,11 +13,12 @@ import test_sequences as sequence_stories
 import test_stretches as stretch_stories
 from wal_logs import OTHER, Record, clean_log, payload, records_of
 
-from replay_verification import coverage, holes, rows
+from replay_verification import comparison, coverage, holes, rows
 from sparkjob.integrity import content, judge, scan, sequences
 from sparkjob.integrity.assembly import Assembly
 from sparkjob.integrity.findings import Kind
 from tests.support.mutants import Mutant, find_survivors
+from tests.support.source_mutants import rewritten
 
 Patch = pytest.MonkeyPatch
 
@@ -154,6 +156,14 @@ MUTANTS: tuple[Mutant, ...] = (
     (any_timestamp, _timestamps),
     (holes_are_not_counted, _counts),
     (log_offsets_order_rows, row_stories.test_rows_are_ordered_by_their_sequence_and_not_by_their_place_in_the_log),
+    (
+        rewritten(comparison, "_plan_region", "found.topic == topic.name", "True"),
+        comparison_stories.test_cuts_on_a_topic_that_is_not_asked_for_are_not_compared,
+    ),
+    (
+        rewritten(comparison, "_plan_region", "found.topic == topic.name", "True"),
+        comparison_stories.test_cuts_on_another_topic_of_the_request_are_not_compared,
+    ),
     (what_the_cut_has_counts_again, row_stories.test_what_the_older_cut_has_already_does_not_count_again),
 )
 

@@ -54,12 +54,13 @@ def plan_comparison(
 
 
 def _plan_region(plan: Plan, topic: Topic, region: Region, found: SnapshotRegion | None, state: LogState) -> None:
-    if found is not None and (ahead := [cut for cut in found.cuts if cut.entry_id >= state.end]):
+    own = found if found is not None and found.topic == topic.name else None  # entry ids are offsets of its topic
+    if own is not None and (ahead := [cut for cut in own.cuts if cut.entry_id >= state.end]):
         said = (
             f"the snapshot has rows up to entry {ahead[0].entry_id}, but the log ends at {state.end}: it lost its tail"
         )
         plan.findings.append(Finding(Kind.LOG_ENDS_BEFORE_CUT, topic.name, said, state.end, region.id))
-    pairs = [] if found is None or found.append_mode else list(_pairs(found, state))
+    pairs = [] if own is None or own.append_mode else list(_pairs(own, state))
     if pairs:
         plan.pairs += pairs
     else:
