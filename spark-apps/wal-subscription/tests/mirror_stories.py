@@ -178,7 +178,8 @@ class Stories:
 
     def _job(self, name: str, *, compares: bool) -> Job:
         (topic,) = self._mirror.parsed().topics
-        return Job(topic, self._mirror.source.of(name).end, compares)
+        source = self._mirror.source.of(name)
+        return Job(topic, source.end, compares, epoch=source.epoch)
 
     def _sides(self) -> Sides:
         return Sides(self._mirror.source.options, self._mirror.target.options, self._mirror.producer)

@@ -38,7 +38,7 @@ def log_of(*groups: list[Record], codec: int = 0) -> list[LogBatch]:
         (made,) = batches(group, group[0].offset, 1 << 20)
         kept = LogBatch(
             group[0].offset, group[-1].offset + 1, made.attributes, made.first_timestamp, made.most_timestamp,
-            made.count, made.records,
+            made.count, made.records, 0,
         )  # fmt: skip
         found.append(compressed_as(kept, codec))
     return found

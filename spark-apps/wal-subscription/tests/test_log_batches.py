@@ -29,6 +29,13 @@ def test_what_was_written_is_read_and_passed_on_byte_by_byte() -> None:
     assert sum(batch.size for batch in found) == len(content)
 
 
+def test_a_batch_says_which_leader_appended_it() -> None:
+    (made,) = nulls(7, 0)
+    content = in_log(40, made)
+    led = content[:12] + (9).to_bytes(4, "big") + content[16:]
+    assert [batch.epoch for batch in split(content + led)] == [0, 9]
+
+
 @pytest.mark.parametrize("cut", [1, 11, 12, 30, 60, 61, 70])
 def test_a_batch_that_was_cut_off_is_left_out(cut: int) -> None:
     (made,) = nulls(7, 0)
@@ -71,9 +78,9 @@ def test_only_what_a_producer_could_have_sent_passes(
     passes: bool,  # noqa: FBT001 - pytest gives it by its name
     is_empty: bool,  # noqa: FBT001 - as above
 ) -> None:
-    batch = LogBatch(10, 15, attributes, 1, 2, number, b"")
+    batch = LogBatch(10, 15, attributes, 1, 2, number, b"", 0)
     assert (batch.passes, batch.is_empty) == (passes, is_empty)
 
 
 def test_the_bits_of_a_transaction_are_not_sent() -> None:
-    assert LogBatch(10, 15, ZSTD | TRANSACTIONAL, 1, 2, 5, b"x").to_batch() == Batch(5, 1, 2, ZSTD, b"x")
+    assert LogBatch(10, 15, ZSTD | TRANSACTIONAL, 1, 2, 5, b"x", 0).to_batch() == Batch(5, 1, 2, ZSTD, b"x")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 import pytest
+import test_exchanged_sources as of_sources
 import test_log_batches as of_batches
 import test_planner as of_plans
 from mirror_stories import Stories
@@ -83,6 +84,34 @@ PURE: tuple[Mutant, ...] = (
     (
         rewritten(log_batches, "split", CHECKSUM, "False", of_batches),
         of_batches.test_a_bit_that_is_another_one_is_damage_wherever_the_checksum_reaches,
+    ),
+    (
+        rewritten(log_batches, "split", "records, epoch)", "records, 0)", of_batches),
+        of_batches.test_a_batch_says_which_leader_appended_it,
+    ),
+    (
+        rewritten(Copier, "_copy", "self._require_same_log(fetched)", "pass"),
+        of_sources.test_a_source_that_was_exchanged_between_plan_and_copy_is_told,
+    ),
+    (
+        rewritten(Copier, "_copy", "self._require_same_log(fetched)", "pass"),
+        of_sources.test_a_source_that_is_exchanged_between_two_fetches_is_told,
+    ),
+    (
+        rewritten(Copier, "_require_same_log", "self._source.start", "self._job.source_start"),
+        of_sources.test_a_log_that_was_purged_when_it_was_planned_and_is_longer_at_both_ends_is_told,
+    ),
+    (
+        rewritten(Copier, "_require_same_log", "self._epoch = newest", "pass"),
+        of_sources.test_a_clean_election_is_compared_once_and_the_mirror_goes_on,
+    ),
+    (
+        rewritten(Planner, "plan", "source.start, source.epoch", "source.start, 99"),
+        of_sources.test_a_source_that_was_exchanged_between_plan_and_copy_is_told,
+    ),
+    (
+        rewritten(Copier, "_encoded", "epoch > max(batch.epoch, 0)", "False"),
+        of_sources.test_records_that_are_read_once_more_are_of_the_same_leader,
     ),
     (property_is("passes", value=True), every_kind_of_batch),
     (property_is("is_empty", value=False), every_kind_of_batch),

@@ -32,11 +32,11 @@ def planned(
 
 def test_what_the_target_lacks_is_planned_and_a_topic_is_compared_first() -> None:
     planner = Planner([TOPIC])
-    assert planned(SOURCE, TARGET, planner=planner) == [Job(TOPIC, 50, compares=True, source_start=10)]
+    assert planned(SOURCE, TARGET, planner=planner) == [Job(TOPIC, 50, compares=True, source_start=10, epoch=3)]
     planner.note(Copied("wal_0", 40, 50, compared=True), 0.0)
     assert planned(SOURCE, TopicState("target", 0, 50), planner=planner) == []
     assert planned(TopicState("source", 10, 51, 3), TopicState("target", 0, 50), planner=planner) == [
-        Job(TOPIC, 51, compares=False, source_start=10)
+        Job(TOPIC, 51, compares=False, source_start=10, epoch=3)
     ]
 
 
@@ -46,7 +46,7 @@ def test_a_topic_is_compared_again_when_its_leader_changed() -> None:
     planned(SOURCE, TARGET, planner=planner)
     planner.note(Copied("wal_0", 40, 50, compared=True), 0.0)
     changed = TopicState("source", 10, 50, 4)
-    assert planned(changed, TopicState("target", 0, 50), planner=planner) == [Job(TOPIC, 50, True, 10)]
+    assert planned(changed, TopicState("target", 0, 50), planner=planner) == [Job(TOPIC, 50, True, 10, 4)]
 
 
 def test_padding_alone_is_work() -> None:
@@ -54,7 +54,7 @@ def test_padding_alone_is_work() -> None:
     planner.note(Copied("wal_0", compared=True), 0.0)
     planner._compared["wal_0"] = 3
     empty = TopicState("source", 10, 10, 3)
-    assert planned(empty, TopicState("target", 0, 0), planner=planner) == [Job(TOPIC, 10, False, 10)]
+    assert planned(empty, TopicState("target", 0, 0), planner=planner) == [Job(TOPIC, 10, False, 10, 3)]
     assert planned(empty, TopicState("target", 0, 10), planner=planner) == []
 
 
@@ -87,7 +87,7 @@ def test_what_must_stop_is_found_for_long_before_it_counts(found: Found) -> None
 
 def test_a_log_that_begins_where_the_target_ends_has_no_gap() -> None:
     planner = Planner([TOPIC])
-    assert planned(TopicState("source", 40, 50, 3), TARGET, planner=planner) == [Job(TOPIC, 50, True, 40)]
+    assert planned(TopicState("source", 40, 50, 3), TARGET, planner=planner) == [Job(TOPIC, 50, True, 40, 3)]
 
 
 def test_another_driver_that_is_ahead_of_what_was_read_is_no_lost_end() -> None:

@@ -19,7 +19,7 @@ from wal_subscription.outcome import outcome_of
 from wal_subscription.overlap import UNCOMMITTED, require_same
 from wal_subscription.request import Topic
 from wal_subscription.source import LogSource, connect
-from wal_subscription.stops import Stop, TooLarge
+from wal_subscription.stops import Stop, TooLarge, Trouble
 from wal_subscription.target import Elsewhere, LogTarget
 
 MOST_SECONDS = 10.0
@@ -45,12 +45,14 @@ class Job:
     Attributes:
         end, source_start: of the source's log, as it was planned.
         compares: whether the last record that both have is compared first.
+        epoch: of who led the source then: whoever leads since may have another log. None: Kafka did not say.
     """
 
     topic: Topic
     end: int
     compares: bool
     source_start: int = 0
+    epoch: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,6 +87,7 @@ class Copier:
         self._target = LogTarget(target, topic, sides.producer)
         self._start = 0
         self._compared = False
+        self._epoch = job.epoch
 
     def run(self) -> Copied:
         """Copies, until the planned end or for a while. Never raises what may pass."""
@@ -106,7 +109,20 @@ class Copier:
             fetched = self._source.fetch(target.position)
             if not fetched:
                 return
+            self._require_same_log(fetched)
             self._append(fetched)
+
+    def _require_same_log(self, fetched: list[LogBatch]) -> None:
+        """What a newer leader appended comes after a comparison: the log may have lost its end, and grown again.
+
+        Only what was fetched tells: a job waits for others, and the next plan compares what this one has appended.
+        """
+        newest, last = max(batch.epoch for batch in fetched), self._target.position - 1
+        if self._epoch is not None and newest <= self._epoch:
+            return
+        if last >= max(self._job.topic.start, self._source.start):  # as it begins now: the leader is another one
+            self._compare(last)
+        self._epoch = newest
 
     def _append(self, fetched: list[LogBatch]) -> None:
         try:
@@ -138,7 +154,10 @@ class Copier:
         """A batch that cannot pass as it is, from an offset on."""
         most_bytes, position, timestamp = max(batch.size, _LEAST_BATCH_BYTES), begin, batch.first_timestamp
         with Reader(self._sides.source, isolation=UNCOMMITTED) as reader:
-            records = [record for record, _ in reader.read(Range(self._job.topic.name, begin, batch.end))]
+            read = list(reader.read(Range(self._job.topic.name, begin, batch.end)))
+        if any(epoch > max(batch.epoch, 0) for _, epoch in read):
+            raise Trouble(f"topic {self._job.topic.name} of the source has another leader since it was fetched")
+        records = [record for record, _ in read]
         for made in batches(records, begin, most_bytes):
             yield made
             position += made.count

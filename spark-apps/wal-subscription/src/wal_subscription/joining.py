@@ -51,11 +51,12 @@ def _one(group: Sequence[LogBatch]) -> Iterator[LogBatch]:
         yield from group
         return
     first, records, number = group[0].first_timestamp, bytearray(), 0
+    epoch = max(batch.epoch for batch in group)
     for batch in group:
         number = _copy(batch, first, records, number)
     most = max(batch.most_timestamp for batch in group)
     made = batch_of(number, first, most, bytes(records))
-    yield LogBatch(group[0].base, group[-1].end, made.attributes, first, most, number, made.records)
+    yield LogBatch(group[0].base, group[-1].end, made.attributes, first, most, number, made.records, epoch)
 
 
 def _copy(batch: LogBatch, first: int, records: bytearray, number: int) -> int:

@@ -32,6 +32,7 @@ class LogBatch(NamedTuple):
         base, end: its offsets [base, end).
         number: of its records: fewer than offsets, where a log was compacted.
         records: their bytes, as they are compressed.
+        epoch: of the leader that appended it.
     """
 
     base: int
@@ -41,6 +42,7 @@ class LogBatch(NamedTuple):
     most_timestamp: int
     number: int
     records: bytes
+    epoch: int
 
     @property
     def size(self) -> int:
@@ -75,7 +77,7 @@ def split(content: bytes) -> Iterator[LogBatch]:
     """
     at = 0
     while at + _HEAD.size <= len(content):
-        base, length, _, magic, crc, attributes, delta, first, most, _, _, _, count = _HEAD.unpack_from(content, at)
+        base, length, epoch, magic, crc, attributes, delta, first, most, *_, count = _HEAD.unpack_from(content, at)
         end = at + _LENGTH_ENDS + length
         if magic != _MAGIC or length < _HEAD.size - _LENGTH_ENDS:
             raise Damaged(f"the batch at offset {base} has format {magic}, and {_MAGIC} is what this program reads")
@@ -83,5 +85,6 @@ def split(content: bytes) -> Iterator[LogBatch]:
             return
         if google_crc32c.value(content[at + _CRC_FROM : end]) != crc:
             raise Damaged(f"the batch at offset {base} has another checksum than its bytes")
-        yield LogBatch(base, base + delta + 1, attributes, first, most, count, content[at + _HEAD.size : end])
+        records = content[at + _HEAD.size : end]
+        yield LogBatch(base, base + delta + 1, attributes, first, most, count, records, epoch)
         at = end

@@ -45,7 +45,7 @@ class Planner(TopicPlanner[Topic, Copied]):
             compares = name not in self._compared or self._compared[name] != source.epoch
             has_work = target.end < max(source.end, topic.start) or compares
             if has_work and self._pauses.is_over(name, now):
-                jobs.append(Job(topic, source.end, compares, source.start))
+                jobs.append(Job(topic, source.end, compares, source.start, source.epoch))
         return Plan(tuple(jobs), tuple(stops))
 
     def _remember(self, copied: Copied) -> None:

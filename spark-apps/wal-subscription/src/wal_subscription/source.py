@@ -42,10 +42,15 @@ def require_cluster(state: KafkaState, kafka: Kafka) -> None:
 
 
 class LogSource:
-    """One topic of a Kafka."""
+    """One topic of a Kafka.
+
+    Attributes:
+        start: where its log began when it was fetched last.
+    """
 
     def __init__(self, connection: Connection, topic: str, topic_id: str) -> None:
         self._connection, self._topic, self._id = connection, topic, topic_id
+        self.start = 0
 
     def fetch(self, offset: int) -> list[LogBatch]:
         """Batches from the one on that has this offset, or the first one after it; none: the log ends there.
@@ -67,6 +72,7 @@ class LogSource:
             raise Trouble(f"topic {self._topic} cannot be read at offset {offset}: {name_of(found.error_code)}")
         if request.API_VERSION < _NAMED_BY_ID:
             self._leader()  # else what was read may be of a topic that was made again
+        self.start = int(found.log_start_offset)
         return list(split(bytes(found.records or b"")))
 
     def _leader(self) -> int:
