@@ -39,7 +39,8 @@ class RecordBed:
 
     def _job(self, handed: Handed, end: int | None = None) -> Job:
         (topic,) = handed.parsed().topics
-        return Job(topic, handed.source.of(topic.name).end if end is None else end, 0)
+        source = handed.source.of(topic.name)
+        return Job(topic, source.end if end is None else end, 0, source.epoch)
 
     def _copier(self, handed: Handed) -> Copier:
         (topic,) = handed.parsed().topics

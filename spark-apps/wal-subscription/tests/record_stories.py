@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 
 import pytest
 from confluent_kafka import Producer
+from led_anew import led_anew
 from record_bed import RecordBed
 from record_harm import dying_at, once_before
-from record_logs import CPU, MEM, NET
+from record_logs import CPU, MEM, NET, Written
 
 from wal_subscription.records import newest, process
-from wal_subscription.stops import Trouble
+from wal_subscription.stops import Reason, Trouble
 
 DEATHS = ("init", "begin", "produce", "commit", "committed")
 
@@ -73,6 +75,47 @@ class RecordStories(RecordBed):
                 other = self._copier(handed)
             other.run(self._job(handed))
         assert handed.require_once(log, CPU, MEM) == 6
+
+    def a_source_that_is_led_anew_is_compared_before_more_is_handed_on(self) -> None:
+        """What is open was compared under another leader."""
+        handed, log = self._made()
+        log.entry(CPU)
+        handed.append(log)
+        sides = self._sides(handed)
+        assert process.copy(self._job(handed), sides).trouble is None
+        log.entry(MEM)
+        handed.append(log)
+        job = self._job(handed)
+        assert job.epoch is not None
+        with led_anew():
+            copied = process.copy(job, sides)
+            assert (copied.end, copied.rows) == (1, 0)
+            assert copied.trouble is not None
+            assert "another leader" in copied.trouble
+            copied = process.copy(replace(job, epoch=job.epoch + 1), sides)
+            assert (copied.end, copied.trouble) == (2, None)
+        assert handed.require_once(log, CPU, MEM) == 2
+
+    def a_source_that_was_exchanged_after_the_plan_is_told(self) -> None:
+        """It lost its end, and is longer now than what was planned: its last record would be the same next time."""
+        handed, log = self._made()
+        for _ in range(3):
+            log.entry(CPU)
+        handed.append(log)
+        job, sides, other = self._job(handed, 5), self._sides(handed), Written()
+        assert process.copy(self._job(handed), sides).end == 3
+        name = f"{handed.name}-exchanged"
+        handed.source.create(name)
+        for _ in range(5):
+            other.entry(NET)
+        handed.source.topics.append({name: other.take()})
+        assert job.epoch is not None
+        with led_anew({job.topic.name: name}):
+            assert process.copy(job, sides).end == 3
+            stop = process.copy(replace(job, epoch=job.epoch + 1), sides).stop
+        assert stop is not None
+        assert (stop.reason, stop.offset) == (Reason.DIVERGED, 2)
+        assert handed.require_once(log, CPU) == 3
 
     def who_begins_reads_what_was_committed_until_then(self) -> None:
         """Up to the very moment in which it fences."""

@@ -177,7 +177,8 @@ class SnapshotStories(RecordBed):
         uri = f"{handed.snapshot}/snapshot.json"
         base = read_snapshot(LocalSnapshots().read(uri), handed.snapshot, uri).of(handed.sources[0])
         (topic,) = handed.parsed().topics
-        return Job(topic, handed.source.of(topic.name).end, 0, None, base, base.files)
+        source = handed.source.of(topic.name)
+        return Job(topic, source.end, 0, source.epoch, base, base.files)
 
     def _require(self, handed: Handed, log: Written) -> None:
         rows = handed.committed()

@@ -73,7 +73,8 @@ class Acting:
 
     def _job(self, tabled: Tabled) -> Job:
         (topic,) = tabled.parsed().topics
-        return Job(topic, tabled.source.of(topic.name).end, 0)
+        source = tabled.source.of(topic.name)
+        return Job(topic, source.end, 0, epoch=source.epoch)
 
     def _copied(self, tabled: Tabled, job: Job) -> Copied:
         """By a process that begins."""

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
+from led_anew import led_anew
 from mirrors import clock_at
 from record_harm import spoil_parts, spoil_value
 from record_logs import CPU, MEM, NET
@@ -131,6 +133,22 @@ class TableStories(Acting):
         assert [(stop.reason, stop.offset) for stop in tabled.run_all(tabled.start(clock_at()))] == [
             (Reason.DIVERGED, 0)
         ]
+
+    def a_source_that_is_led_anew_is_compared_before_more_is_written(self) -> None:
+        """It was compared when the job began, and another leader may have come after that."""
+        tabled, log = self._grown(1)
+        log.entry(MEM)
+        tabled.append(log)
+        job = self._job(tabled)
+        assert job.epoch is not None
+        with led_anew():
+            copied = self._copied(tabled, job)
+            assert (copied.end, copied.rows) == (1, 0)
+            assert copied.trouble is not None
+            assert "another leader" in copied.trouble
+            copied = self._copied(tabled, replace(job, epoch=job.epoch + 1))
+            assert (copied.end, copied.trouble) == (2, None)
+        assert tabled.require_once(log, CPU, MEM) == 2
 
     def a_topic_that_was_made_again_is_not_read_on(self) -> None:
         """It has the name, and offsets that are alike."""

@@ -97,6 +97,14 @@ def test_no_guard_can_be_taken_away(tell: Stories) -> None:
             tell.a_source_that_has_another_record_now_is_told,
         ),
         (
+            rewritten(Copier, "run", "require_leader(self._topic, self.epoch, epoch)", "pass"),
+            tell.a_source_that_was_exchanged_after_the_plan_is_told,
+        ),
+        (
+            rewritten(checks, "require_leader", "epoch > planned", "False", copier),
+            tell.a_source_that_is_led_anew_is_compared_before_more_is_handed_on,
+        ),
+        (
             rewritten(Copier, "_write", "require_ids(self._source, {self._topic.name: self._topic.source_id})", "pass"),
             tell.a_topic_that_was_made_again_is_not_read_on,
         ),

@@ -76,6 +76,10 @@ def test_no_guard_can_be_taken_away(tell: Stories) -> None:
             tell.a_source_that_has_another_record_now_is_told,
         ),
         (
+            rewritten(Copier, "_copy", "require_leader(self._topic, self._job.epoch, epoch)", "pass"),
+            tell.a_source_that_is_led_anew_is_compared_before_more_is_written,
+        ),
+        (
             rewritten(Copier, "_open", "self._require_topic()", "pass"),
             tell.a_topic_that_was_made_again_is_not_read_on,
         ),

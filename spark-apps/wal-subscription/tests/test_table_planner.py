@@ -7,7 +7,7 @@ import json
 from sparkjob.wire.kafka_state import TopicState
 from wal_subscription.doubts import CERTAIN_SECONDS
 from wal_subscription.records.progress import FilePlace
-from wal_subscription.records.snapshot import read_snapshot
+from wal_subscription.records.snapshot import Base, File, read_snapshot
 from wal_subscription.stops import Reason
 from wal_subscription.table.jobs import Copied, Job
 from wal_subscription.table.planner import Planner
@@ -16,6 +16,11 @@ from wal_subscription.table.request import Topic
 TOPIC, SECONDS = Topic("wal_0", "source", 0, 0), 30.0
 SOURCE = TopicState("source", 10, 50, 3)
 CUTS = [{"entryId": 20, "files": ["a", "b"]}]
+
+
+def job(end: int, known: int | None, base: Base | None = None, files: tuple[File, ...] = (), epoch: int = 3) -> Job:
+    """As it is planned."""
+    return Job(TOPIC, end, 10, known, base, files, epoch)
 
 
 def planned(with_: Planner, source: TopicState | None = SOURCE, now: float = 0.0) -> list[object]:
@@ -27,7 +32,7 @@ def planned(with_: Planner, source: TopicState | None = SOURCE, now: float = 0.0
 def begun(copied: Copied) -> Planner:
     """A planner whose first job went so."""
     made = Planner([TOPIC], SECONDS)
-    assert planned(made) == [Job(TOPIC, 50, 10, None)]
+    assert planned(made) == [job(50, None)]
     made.note(copied, 0.0)
     return made
 
@@ -36,25 +41,25 @@ def test_a_topic_is_read_again_when_its_commit_is_due_and_there_is_something_new
     made, more = begun(Copied("wal_0", 10, 50, 40, 7)), TopicState("source", 10, 51, 3)
     assert planned(made, more, SECONDS - 1) == []
     assert planned(made, SOURCE, SECONDS) == []
-    assert planned(made, more, SECONDS) == [Job(TOPIC, 51, 10, 7)]
+    assert planned(made, more, SECONDS) == [job(51, 7)]
 
 
 def test_a_job_that_did_not_come_to_its_end_goes_on_at_once() -> None:
-    assert planned(begun(Copied("wal_0", 10, 49, 40, 7))) == [Job(TOPIC, 50, 10, 7)]
+    assert planned(begun(Copied("wal_0", 10, 49, 40, 7))) == [job(50, 7)]
 
 
 def test_another_leader_of_the_source_is_asked_at_once_whether_its_log_is_the_same() -> None:
     made = begun(Copied("wal_0", 10, 50, 50, 7))
-    assert planned(made, TopicState("source", 10, 50, 4)) == [Job(TOPIC, 50, 10, 7)]
+    assert planned(made, TopicState("source", 10, 50, 4)) == [job(50, 7, epoch=4)]
 
 
 def test_what_came_to_nothing_waits_and_is_due_still() -> None:
     made = begun(Copied("wal_0", 10, 50, 40, 7))
     more = TopicState("source", 10, 60, 3)
-    assert planned(made, more, SECONDS) == [Job(TOPIC, 60, 10, 7)]
+    assert planned(made, more, SECONDS) == [job(60, 7)]
     made.note(Copied("wal_0", known=7, trouble="later"), SECONDS)
     assert planned(made, more, SECONDS + 0.4) == []
-    assert planned(made, more, SECONDS + 0.6) == [Job(TOPIC, 60, 10, 7)]
+    assert planned(made, more, SECONDS + 0.6) == [job(60, 7)]
 
 
 def test_a_gap_stops_a_topic_when_it_is_certain() -> None:
@@ -72,11 +77,11 @@ def test_a_topic_is_given_its_snapshot_when_it_asks_and_its_files_are_due_at_onc
     content = {"version": 1, "regions": [{"id": 1, "topic": "wal_0", "columns": ["k"], "key": ["k"], "cuts": CUTS}]}
     made.snapshot = read_snapshot(json.dumps(content).encode(), "file:///s", "uri")
     base = made.snapshot.of("wal_0")
-    assert planned(made) == [Job(TOPIC, 50, 10, None, base)], "it says where it is"
+    assert planned(made) == [job(50, None, base)], "it says where it is"
     for file in (0, 1):
         made.note(Copied("wal_0", 10, 10, 10, file, snapshot=FilePlace(base.digest, file, 0)), 0.0)
-        assert planned(made) == [Job(TOPIC, 50, 10, file, base, base.files[file:])]
+        assert planned(made) == [job(50, file, base, base.files[file:])]
     made.note(Copied("wal_0", 10, 10, 10, 2, snapshot=FilePlace(base.digest, 2, 0)), 0.0)
-    assert planned(made) == [Job(TOPIC, 50, 10, 2, base)], "the log, with its cuts"
+    assert planned(made) == [job(50, 2, base)], "the log, with its cuts"
     made.note(Copied("wal_0", 10, 50, 50, 3), 0.0)
-    assert planned(made, TopicState("source", 10, 51, 3), SECONDS) == [Job(TOPIC, 51, 10, 3)]
+    assert planned(made, TopicState("source", 10, 51, 3), SECONDS) == [job(51, 3)]

@@ -83,6 +83,19 @@ def require_source(topic: SourceTopic, source_start: int, progress: Progress) ->
         raise Trouble(f"topic {topic.name} begins at offset {source_start} in the source, beyond {progress.read_from}")
 
 
+def require_leader(topic: SourceTopic, planned: int | None, epoch: int) -> None:
+    """Not now, if a record is of a newer leader than led when the job was planned: its log may be another one.
+
+    It may have lost its end, and grown again, after whoever began had compared it. The next plan knows that leader;
+    who begins then compares first.
+
+    Raises:
+        Trouble: it is so.
+    """
+    if planned is not None and epoch > planned:
+        raise Trouble(f"topic {topic.name} has another leader in the source than when it was planned")
+
+
 def require_base(base: Base, selection: OfGlobs, topic: SourceTopic, end: int) -> None:
     """Stops where the log, which ends at `end`, does not go on from what selected regions of a topic begin with.
 

@@ -20,6 +20,7 @@ from wal_subscription.records.checks import (
     UNCOMMITTED,
     digest_before,
     require_ids,
+    require_leader,
     require_ours,
     require_same,
     require_source,
@@ -76,7 +77,8 @@ class Copier:
             return  # the driver learns where it is, and gives its files
         give_up, commit_at = time.monotonic() + MOST_SECONDS, time.monotonic() + COMMIT_SECONDS
         with Reader(self._sides.source, PATIENCE_SECONDS, UNCOMMITTED) as reader:
-            for record, _ in reader.read(Range(self._topic.name, self._next, job.end)):
+            for record, epoch in reader.read(Range(self._topic.name, self._next, job.end)):
+                require_leader(self._topic, self.epoch, epoch)
                 self._take(record)
                 self._next, self._last, now = record.offset + 1, record, time.monotonic()
                 if now >= commit_at or self._is_full:

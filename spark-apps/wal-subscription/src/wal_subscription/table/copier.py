@@ -25,6 +25,7 @@ from wal_subscription.records.checks import (
     UNCOMMITTED,
     digest_before,
     require_ids,
+    require_leader,
     require_ours,
     require_same,
     require_source,
@@ -151,7 +152,8 @@ class Copier:
         position, end, give_up = self.commit.progress.position, self._job.end, math.inf
         self._next = self.commit.progress.read_from
         with Reader(self._sides.source, PATIENCE_SECONDS, UNCOMMITTED) as reader:
-            for record, _ in reader.read(Range(self._topic.name, self._next, end)):
+            for record, epoch in reader.read(Range(self._topic.name, self._next, end)):
+                require_leader(self._topic, self._job.epoch, epoch)
                 self._take(decoder, record)
                 self._next, self._last, now = record.offset + 1, record, time.monotonic()
                 if self._next > position:  # not before: the next job would have to read all that once more

@@ -34,6 +34,7 @@ class Job:
         known: the number of a commit that there was; None: none is known.
         base: what the topic begins with; None: it is not known, or matters no more.
         files: what is written of it instead of the log.
+        epoch: of who led the source when it was planned; None: Kafka did not say.
     """
 
     topic: Topic
@@ -42,6 +43,7 @@ class Job:
     known: int | None = None
     base: Base | None = None
     files: tuple[SnapshotFile, ...] = ()
+    epoch: int | None = None
 
     def with_files(self, files: tuple[SnapshotFile, ...]) -> Self:
         """With others of them."""

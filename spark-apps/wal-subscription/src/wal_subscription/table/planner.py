@@ -42,7 +42,7 @@ class Planner(RowsPlanner[Topic, Copied]):
             if (is_due or is_other or bool(files)) and self._pauses.is_over(name, now):
                 self._epochs[name] = source.epoch
                 self._begun[name] = now, source.end
-                jobs.append(Job(topic, source.end, source.start, self._known.get(name), base, files))
+                jobs.append(Job(topic, source.end, source.start, self._known.get(name), base, files, source.epoch))
         return Plan(tuple(jobs), tuple(stops))
 
     def _remember(self, copied: Copied) -> None:
