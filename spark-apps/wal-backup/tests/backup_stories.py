@@ -77,6 +77,21 @@ def records_that_go_after_they_were_read(bed: Bed) -> None:
     ended(answer, "Failed", "begins at offset 7")
 
 
+def a_log_that_was_cut_off_while_it_was_read(bed: Bed) -> None:
+    """A task has read records of a leader whom the log does not know by now, though it has the id and the length."""
+    honest = Backup._read
+
+    def read(self: Backup) -> list[TaskResult]:
+        (result,) = honest(self)
+        (only,) = result.ranges
+        assert only.epochs == ((0, 0),)
+        return [replace(result, ranges=(replace(only, epochs=((0, 0), (7, 5))),))]
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Backup, "_read", read)
+        ended(bed.back_up((filled(bed), 0, 10)), "Failed", "lost its records from offset 5 on while it was read")
+
+
 def an_object_that_the_store_cut(bed: Bed) -> None:
     def cut(results: Sequence[TaskResult]) -> None:
         (stored,) = (result.object for result in results if result.object is not None)

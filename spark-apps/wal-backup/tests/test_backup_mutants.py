@@ -9,6 +9,7 @@ from pathlib import Path
 import backup_stories as stories
 import pytest
 import test_backup_refusals as refusals
+import test_cut_logs as cuts
 import test_plans as plans
 import test_round_trip as round_trips
 from backups import Bed, bed_in_folder
@@ -50,6 +51,17 @@ PURE: tuple[Mutant, ...] = (
         for guard in ("state.topic_id != topic.topic_id", "state.start > topic.start", "state.end < topic.end")
     ),
     *(
+        (rewritten(backup, "pieces_of", guard, instead, cuts), cuts.test_what_was_read_is_told_by_epochs)
+        for guard, instead in (
+            ("before.get(first, first)", "first"),
+            ("read.last_record.offset + 1", "read.last_record.offset"),
+        )
+    ),
+    (
+        rewritten(trouble, "find_cut", "lost is not None", "False", cuts),
+        cuts.test_a_log_that_is_cut_off_between_two_tasks_is_told_though_it_is_longer_then,
+    ),
+    *(
         (rewritten(chain, "why_no_child", guard, "False"), stories.children_that_are_none)
         for guard in (
             "parent.digest != named.digest",
@@ -76,8 +88,12 @@ ON_KAFKA: tuple[tuple[Callable[[Patch], None], Callable[[Bed], None]], ...] = (
         refusals.test_a_log_whose_last_record_is_another_one_is_not_continued,
     ),
     (
-        rewritten(Backup, "write", "self._require(kafka)\n    manifest =", "manifest ="),
+        rewritten(Backup, "write", "self._require(kafka)\n    self._require_one", "self._require_one"),
         stories.records_that_go_after_they_were_read,
+    ),
+    (
+        rewritten(Backup, "write", "self._require_one_log(results)", "pass"),
+        stories.a_log_that_was_cut_off_while_it_was_read,
     ),
     (rewritten(Backup, "write", "found != request.cluster_id", "False"), stories.another_kafka),
     (rewritten(Backup, "write", "if proof.findings:", "if False:"), stories.an_object_that_rots_before_it_is_proved),

@@ -16,6 +16,7 @@ from pyspark.sql import SparkSession
 
 from sparkjob.errors import Interrupted, Refused
 from sparkjob.kafka_options import librdkafka_options
+from sparkjob.wire.epochs import Piece, epochs_to_ask, read_epoch_ends
 from sparkjob.wire.kafka_state import KafkaState
 from sparkjob.wire.reader import Range, RangeGone, Reader
 from sparkjob.wire.records import digest_of
@@ -29,7 +30,7 @@ from wal_backup.plan import plan_tasks
 from wal_backup.request import BackupRequest, TopicRange
 from wal_backup.store import Store
 from wal_backup.task import RangeRead, TaskResult, write_object
-from wal_backup.trouble import find_trouble
+from wal_backup.trouble import find_cut, find_trouble
 from wal_backup.verify import Verifier
 
 
@@ -90,6 +91,7 @@ class Backup:
             self._require(kafka)  # a log that was cut or made again is a finding, and no failure of the network
             raise
         self._require(kafka)
+        self._require_one_log(results)
         manifest = self._manifest(results, parent, began)
         self._require_stored(manifest.objects)
         verifier = Verifier(self._spark, request.place, request.verify, request.database_version)
@@ -131,6 +133,17 @@ class Backup:
         trouble = find_trouble(topics, kafka.topics(topic.name for topic in topics))
         if trouble is not None:
             raise LogChanged(trouble)
+
+    def _require_one_log(self, results: Sequence[TaskResult]) -> None:
+        """Tasks read at different times: one before the log was cut off, and another one what was written after."""
+        read = pieces_of(results)
+        ids = {topic.name: topic.topic_id for topic in self._request.topics}
+        ends = read_epoch_ends(
+            self._options, {(topic, ids[topic]): epochs_to_ask(pieces) for topic, pieces in read.items()}
+        )
+        cut = find_cut(read, ends)
+        if cut is not None:
+            raise LogChanged(cut)
 
     def _require_continues(self, parent: Manifest) -> None:
         """Each topic of the parent goes on where it ended, in the same log: nothing is glued over a gap."""
@@ -214,6 +227,19 @@ def _require_last_record(reader: Reader, topic: TopicRange, last: LastRecord | N
         return  # it was purged meanwhile, which it may be: it is backed up
     if digest_of(found) != last.digest:
         raise LogChanged(f"topic {topic.name} has another record at offset {last.offset} than was backed up")
+
+
+def pieces_of(results: Sequence[TaskResult]) -> dict[str, list[Piece]]:
+    """What was read of each topic, by the leaders that had appended it. A gap before an epoch is of any."""
+    found = defaultdict[str, list[Piece]](list)
+    for read in (each for result in results for each in result.ranges):
+        if read.last_record is None:
+            continue
+        before = {end: first for first, end in read.gaps}
+        firsts = [first for _, first in read.epochs]
+        ends = [*(before.get(first, first) for first in firsts[1:]), read.last_record.offset + 1]
+        found[read.topic] += [Piece(epoch, *at) for (epoch, _), *at in zip(read.epochs, firsts, ends, strict=True)]
+    return dict(found)
 
 
 def _topic(topic: TopicRange, reads: Sequence[RangeRead], sections: Sequence[Section]) -> TopicBackup:
