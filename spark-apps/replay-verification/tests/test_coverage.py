@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from replay_verification.coverage import LogState, find_coverage
+from replay_verification.coverage import Extent, LogState, find_coverage, find_cuts, led_anew
 from replay_verification.holes import missing, with_holes
 from replay_verification.request import Region, Topic
 from replay_verification.source import Range
@@ -34,6 +34,25 @@ def test_a_timestamp_out_of_range_counts_where_the_range_is(offset: int, counts:
 def test_more_partitions_are_a_warning() -> None:
     ((kind, _),) = kinds(replace(STATE, partitions=2))
     assert (kind, kind.severity) == (Kind.MORE_PARTITIONS, Severity.WARNING)
+
+
+def test_a_log_that_another_leader_leads_by_now_is_asked_for_its_last_record() -> None:
+    """One that was deleted is found by who looks for it; where Kafka says no epoch there is nothing to compare."""
+    extent = replace(STATE, epoch=3).read_to("wal", 40)
+    assert extent == Extent("wal", 40, 3)
+    for epoch, asked in ((3, []), (4, [extent]), (None, [extent])):
+        assert led_anew([extent], {"wal": replace(STATE, epoch=epoch)}) == asked
+    assert led_anew([extent], {}) == []
+    assert led_anew([STATE.read_to("wal", 40)], {"wal": replace(STATE, epoch=4)}) == []
+
+
+@pytest.mark.parametrize(("epoch", "is_cut"), [(2, False), (3, False), (4, True)])
+def test_a_log_whose_last_record_is_of_a_later_leader_was_cut(epoch: int, is_cut: bool) -> None:  # noqa: FBT001 - a table
+    """It has the id and the offsets that it had."""
+    found = find_cuts({Extent("wal", 40, 3): epoch})
+    assert [(each.kind, each.topic, each.severity) for each in found] == [
+        (Kind.LOG_ENDS_BEFORE_RANGE, "wal", Severity.ERROR)
+    ] * is_cut
 
 
 @pytest.mark.parametrize(("records", "is_holed"), [(20, False), (19, True), (21, True), (0, True)])

@@ -127,6 +127,10 @@ def _timestamps() -> None:
     coverage_stories.test_a_timestamp_out_of_range_counts_where_the_range_is(20, counts=True)
 
 
+def _cuts() -> None:
+    coverage_stories.test_a_log_whose_last_record_is_of_a_later_leader_was_cut(4, is_cut=True)
+
+
 def _counts() -> None:
     coverage_stories.test_as_many_records_as_offsets_and_no_other_number(19, is_holed=True)
 
@@ -155,6 +159,11 @@ MUTANTS: tuple[Mutant, ...] = (
     (bulk_entries_end_the_counting, sequence_stories.test_an_entry_of_unknown_length_that_comes_again_is_a_repeat),
     (any_timestamp, _timestamps),
     (holes_are_not_counted, _counts),
+    (
+        rewritten(coverage, "led_anew", "states[each.topic].epoch != each.epoch", "False", coverage_stories),
+        coverage_stories.test_a_log_that_another_leader_leads_by_now_is_asked_for_its_last_record,
+    ),
+    (rewritten(coverage, "find_cuts", "epoch > extent.epoch", "False", coverage_stories), _cuts),
     (log_offsets_order_rows, row_stories.test_rows_are_ordered_by_their_sequence_and_not_by_their_place_in_the_log),
     (
         rewritten(comparison, "_plan_region", "found.topic == topic.name", "True"),

@@ -5,7 +5,7 @@ Pure: what Kafka says comes in as values, before the log is read and again after
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from replay_verification.request import Region, Topic
@@ -23,7 +23,8 @@ Spark's own limit is a little higher (2^63 microseconds), and a record beyond th
 class LogState:
     """What Kafka says of partition 0: `end` is the high watermark, and open transactions begin at `stable_end`.
 
-    `bad_time` is the first offset whose timestamp is beyond `LAST_TIME`, None if there is none.
+    `bad_time` is the first offset whose timestamp is beyond `LAST_TIME`, None if there is none. `epoch` is of who
+    led it when it was asked, None if it did not say.
     """
 
     topic_id: str
@@ -32,11 +33,51 @@ class LogState:
     stable_end: int
     partitions: int = 1
     bad_time: int | None = None
+    epoch: int | None = None
+
+    def read_to(self, topic: str, end: int) -> Extent:
+        """What is read of the log from now on, up to an offset that it has."""
+        return Extent(topic, end, self.epoch)
+
+
+@dataclass(frozen=True, slots=True)
+class Extent:
+    """A log that is read up to `end`, and who led it when it was asked whether it reaches so far."""
+
+    topic: str
+    end: int
+    epoch: int | None
 
 
 def find_coverage(topics: tuple[Topic, ...], states: Mapping[str, LogState]) -> list[Finding]:
     """What is wrong with the logs; a topic without a state does not exist."""
     return [finding for topic in topics for finding in _of_topic(topic, states.get(topic.name))]
+
+
+def led_anew(extents: Iterable[Extent], states: Mapping[str, LogState]) -> list[Extent]:
+    """Those that another leader leads by now: the log may have lost its end while it was read, and grown again."""
+    asked = (each for each in extents if each.topic in states)
+    return [each for each in asked if each.epoch is not None and states[each.topic].epoch != each.epoch]
+
+
+def find_cuts(last_epochs: Mapping[Extent, int]) -> list[Finding]:
+    """What was cut off meanwhile, by the epochs that the last records of extents have now.
+
+    Each of them was there when the log was asked first, so no later leader had appended it.
+    """
+    return [
+        _cut(extent, epoch)
+        for extent, epoch in last_epochs.items()
+        if extent.epoch is not None and epoch > extent.epoch
+    ]
+
+
+def _cut(extent: Extent, epoch: int) -> Finding:
+    said = (
+        f"the log lost its tail while it was read, and has another one: at leader epoch {extent.epoch} it reached "
+        f"offset {extent.end}, and the record before that is of epoch {epoch} now"
+    )
+    return Finding(Kind.LOG_ENDS_BEFORE_RANGE, extent.topic, said)
 
 
 def _of_topic(topic: Topic, state: LogState | None) -> Iterator[Finding]:

@@ -20,7 +20,7 @@ from replay_verification import holes
 from replay_verification.broker import Broker
 from replay_verification.comparer import Comparer
 from replay_verification.comparison import plan_comparison
-from replay_verification.coverage import LogState, find_coverage
+from replay_verification.coverage import Extent, LogState, find_coverage, find_cuts, led_anew
 from replay_verification.coverage_counts import counted, find_counted
 from replay_verification.repeats import add_reused
 from replay_verification.report import RegionCounts, Seen, TopicCounts
@@ -72,22 +72,23 @@ class Verifier:
         snapshot = self._read_snapshot()
         with Broker(self._spark, self._options) as broker:
             self._check_cluster(broker)
-            topics, found = self._look(broker, self._request.topics)
+            topics, found, extents = self._look(broker, self._request.topics)
             while topics:
                 seen = Seen()
                 try:
                     with Watch(self._spark, partial(self._is_broken, broker, topics)):
                         self._read(topics, seen)
                         if snapshot is not None:
-                            self._compare(broker, topics, snapshot, seen)
+                            extents += self._compare(broker, topics, snapshot, seen)
                 except UNREADABLE_LOG as error:
-                    left, why = self._look(broker, topics)
+                    left, why, extents = self._look(broker, topics)
                     if len(left) == len(topics):
                         raise Interrupted(_unread(error, topics)) from error
                     topics, found = left, _both(found, why)
                     continue
-                _, late = self._look(broker, topics)
-                seen.findings += _both(found, late)
+                left, late, _ = self._look(broker, topics)
+                cuts = self._look_for_cuts(broker, left, extents)
+                seen.findings += _both(found, [*late, *cuts])
                 return seen
         return Seen(findings=found)
 
@@ -103,14 +104,20 @@ class Verifier:
         if asked is not None and asked != found:
             raise Refused(f"the Kafka cluster at {self._options['bootstrap.servers']} is {found}, not {asked}")
 
-    def _look(self, broker: Broker, topics: tuple[Topic, ...]) -> tuple[tuple[Topic, ...], list[Finding]]:
-        """The topics that can be read, and what is wrong with the others, or is to be said of any."""
+    def _look(self, broker: Broker, topics: tuple[Topic, ...]) -> tuple[tuple[Topic, ...], list[Finding], list[Extent]]:
+        """The topics that can be read, what is wrong with the others, or is to be said of any, and how far they go."""
         states = broker.states(topic.name for topic in topics)
         found = find_coverage(topics, states)
         bad = {finding.topic for finding in found if finding.severity is Severity.ERROR}
         good = tuple(topic for topic in topics if topic.name not in bad)
         _check_stable({topic.name: topic.end for topic in good}, states)
-        return good, found
+        read = (topic for topic in good if topic.start < topic.end)
+        return good, found, [states[topic.name].read_to(topic.name, topic.end) for topic in read]
+
+    def _look_for_cuts(self, broker: Broker, topics: tuple[Topic, ...], extents: Sequence[Extent]) -> list[Finding]:
+        """A log that lost its tail while it was read, and grew again, is as it was by its id and its offsets."""
+        states = broker.states(topic.name for topic in topics)
+        return find_cuts(broker.last_epochs(led_anew(extents, states)))
 
     def _is_broken(self, broker: Broker, topics: tuple[Topic, ...]) -> bool:
         states = broker.states(topic.name for topic in topics)
@@ -159,7 +166,8 @@ class Verifier:
 
     def _compare(
         self, broker: Broker, topics: tuple[Topic, ...], snapshot: Mapping[int, SnapshotRegion], seen: Seen
-    ) -> None:
+    ) -> list[Extent]:
+        """How far logs were read for it is given."""
         states = broker.states(topic.name for topic in topics)
         there = tuple(topic for topic in topics if topic.name in states)  # the look after this tells of the others
         plan = plan_comparison(there, snapshot, states)
@@ -172,6 +180,7 @@ class Verifier:
             seen.findings += [_placed(finding, seen.findings) for finding in differing]
         seen.comparisons |= plan.left_out
         seen.findings += plan.findings
+        return [states[topic].read_to(topic, end) for topic, (start, end) in plan.ranges().items() if start < end]
 
 
 def _take(row: Row, starts: Starts, seen: Seen) -> None:
