@@ -83,6 +83,7 @@ class FakeKafka:
         offline: brokers that are down.
         refuse: refuses configs beyond what Kafka itself refuses.
         unkept: configs that it takes and does not keep, as some services do.
+        refuses_topics: topics that it tells nothing of, as without the right to describe them.
         refuse_delete: the sentence by which Kafka (an ACL, say) refuses to delete records of a topic, or None.
         late_topics: how many views do not show a new topic.
         late_leaders: how many views, after that, show a new topic without a leader.
@@ -107,6 +108,7 @@ class FakeKafka:
         self.unreachable: NoKafka | None = None
         self.refuse: Refusal = lambda _topic, _config, _value: None
         self.unkept: frozenset[str] = frozenset()
+        self.refuses_topics: set[str] = set()
         self.refuse_delete: Callable[[str], str | None] = lambda _topic: None
         self.late_topics = 0
         self.late_leaders = 0

@@ -179,6 +179,8 @@ class FakeKafkaLogs:
             return impossible[name]
         if self.kafka.unreachable is not None or self.kafka.offline.issuperset(self.kafka.brokers):
             return unanswered(name, "Local: Timed out")
+        if name in self.kafka.refuses_topics:
+            return failure_of(name, KafkaError(KafkaError.TOPIC_AUTHORIZATION_FAILED))
         topic: FakeTopic | None = self.kafka.topics.get(name)
         if topic is None or topic.views_until_seen > 0:
             return failure_of(name, KafkaError(KafkaError.UNKNOWN_TOPIC_OR_PART))

@@ -340,6 +340,22 @@ def test_an_interrupted_job_is_tried_again_with_topics_that_are_made_anew() -> N
     assert world.kafka.requests["delete_topics"] == 1
 
 
+def test_topics_whose_only_broker_is_gone_are_made_anew_where_all_that_is_in_them_is_of_the_restore() -> None:
+    """They go by their ids: of what is in them nobody can say anything any more."""
+    world = lost(half_written=1)
+    topics = {"prefix": "wal", "count": len(TOPICS), "replicationFactor": 1}
+    world.kube.apply(WAL, {**world.spec(), "topics": topics})
+    world.bring_back()
+    world.live_until(RestoreStage.AWAITING_APPROVAL)
+    world.stop_database()
+    world.approve()
+    world.live_until(RestoreStage.WRITING)
+    world.kafka.offline = set(world.kafka.topics["wal_0"].replicas)
+    found = world.settle_restore()
+    assert (found.status.stage, found.status.attempt) == (RestoreStage.COMPLETED, 3), why(found)
+    assert logs(world) == dict.fromkeys(TOPICS, (1, 47))
+
+
 def test_three_interruptions_are_the_end_and_leave_no_topic() -> None:
     world = lost(half_written=9)
     found = world.restored()

@@ -22,6 +22,7 @@ from tests.restore import test_restore as stories
 from tests.restore import test_restore_adversary as moved
 from tests.restore import test_restore_point as points
 from tests.support.mutants import Mutant, find_survivors
+from tests.support.source_mutants import rewritten
 
 Patch = pytest.MonkeyPatch
 
@@ -64,12 +65,12 @@ def few_brokers(patch: Patch) -> None:
     """Topics are made on what is there."""
     honest = topics.pool_for_writing
 
-    def generous(case: Any) -> Any:
+    def generous(case: Any, **more: Any) -> Any:
         pool = case.observed.pool
         observed = (
             case.observed if isinstance(pool, str | None) else replace(case.observed, pool=replace(pool, online=9))
         )
-        return honest(replace(case, observed=observed))
+        return honest(replace(case, observed=observed), **more)
 
     for module in (topics, removal):
         patch.setattr(module, "pool_for_writing", generous)
@@ -272,6 +273,10 @@ MUTANTS: tuple[Mutant, ...] = (
     (old_reports, stories.test_a_datanode_that_reports_no_more_may_have_flushed_since),
     (padded_to_the_record, stories.test_a_lost_log_comes_back_at_its_offsets_and_ends_above_all_that_the_database_has),
     (all_are_ours, stories.test_after_an_interruption_nothing_goes_that_the_database_may_have_written),
+    (
+        rewritten(removal, "_left", "by_ids=is_all_ours", "by_ids=False"),
+        stories.test_topics_whose_only_broker_is_gone_are_made_anew_where_all_that_is_in_them_is_of_the_restore,
+    ),
     (foreign_removed, stories.test_a_foreign_writer_ends_it_and_its_record_stays),
     (two_at_once, stories.test_two_restores_do_not_work_at_once),
     (any_size, stories.test_a_record_that_does_not_fit_is_told_before_anything_is_made),

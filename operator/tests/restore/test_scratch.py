@@ -199,6 +199,81 @@ def test_a_deletion_gives_up_on_a_kafka_that_does_not_answer_and_names_what_is_l
     assert names[0] in event.message
 
 
+def lose_broker(world: ScratchWorld) -> str:
+    """The only broker of the first scratch topic is gone for good, and a job that would write to it dies."""
+    name = world.scratch_topics()[0]
+    world.kafka.offline = set(world.kafka.topics[name].replicas)
+    world.dies = 1
+    return name
+
+
+def test_a_topic_whose_only_broker_is_gone_goes_by_its_id_and_blocks_nothing() -> None:
+    """Nobody can say its offsets any more."""
+    world = backed_up()
+    before = logs(world)
+    world.drill_until(RestoreStage.WRITING)
+    lose_broker(world)
+    found = world.settle_restore()
+    assert (found.status.stage, found.status.attempt) == (RestoreStage.COMPLETED, 3), why(found)
+    left_nothing(world, before)
+    world.drill(OTHER)
+    assert world.settle_restore(OTHER).status.stage is RestoreStage.COMPLETED
+    left_nothing(world, before)
+
+
+def test_a_deletion_does_not_wait_for_a_topic_whose_only_broker_is_gone() -> None:
+    world = backed_up()
+    before = logs(world)
+    world.drill_until(RestoreStage.WRITING)
+    lose_broker(world)
+    world.kube.deletes_at = world.time.time
+    world.kube.remove(BACK, WALRestore)
+    assert world.settle_restore(ticks=60) is None
+    left_nothing(world, before)
+    assert "ScratchTopicsLeft" not in {each.reason for each in world.kube.events}
+
+
+def test_a_topic_without_a_leader_whose_id_nobody_recorded_is_waited_for_as_long_as_it_may_have_records() -> None:
+    """Until the restore is deleted, and then for ten minutes."""
+    world = backed_up()
+    world.drill_until(RestoreStage.PREPARING)
+    process = world.restorer()
+    while not world.scratch_topics():
+        world.settle_restore(process=process, ticks=1)
+    assert {row.topic_id for row in world.walrestore().status.topics} == {None}
+    name = lose_broker(world)
+    world.kube.deletes_at = world.time.time
+    world.kube.remove(BACK, WALRestore)
+    world.settle_restore(process=process, ticks=30)
+    assert (why(world.walrestore())[0], world.scratch_topics()) == ("KafkaUnreachable", [name])
+    world.is_given_up = True
+    assert world.settle_restore(process=process) is None
+    assert [event.message for event in left_behind(world)] == [
+        f"Nobody could be asked to delete topic {name}: if they are there, delete them by hand"
+    ]
+
+
+def left_behind(world: ScratchWorld) -> list[Any]:
+    return [each for each in world.kube.events if each.reason == "ScratchTopicsLeft"]
+
+
+def test_a_deletion_gives_up_on_one_topic_that_kafka_refuses_and_takes_all_others_with_it() -> None:
+    world = backed_up()
+    world.drill_until(RestoreStage.WRITING)
+    name, *_ = world.scratch_topics()
+    world.kafka.refuses_topics = {name}
+    begins = world.time.time
+    world.kube.deletes_at = begins
+    world.kube.remove(BACK, WALRestore)
+    world.settle_restore(ticks=30)
+    assert (why(world.walrestore())[0], world.scratch_topics()) == ("KafkaUnreachable", [name])
+    world.is_given_up = True
+    assert world.settle_restore() is None
+    assert world.time.time - begins >= timedelta(minutes=10)
+    (event,) = left_behind(world)
+    assert f"topic {name}:" in event.message
+
+
 def test_a_time_in_which_nobody_asked_kafka_leaves_no_scratch_topic() -> None:
     """The operator was away with it, and is back first."""
     world = backed_up()

@@ -192,6 +192,24 @@ MUTANTS: tuple[Mutant, ...] = (
         ),
         partial(stories.test_a_drill_whose_walcluster_is_being_deleted_leaves_nothing_behind, RestoreStage.WRITING),
     ),
+    (
+        rewritten(scratch_removal, "clear", "if left:", "if left and why_unknown(status, now) is None:"),
+        stories.test_a_topic_whose_only_broker_is_gone_goes_by_its_id_and_blocks_nothing,
+    ),
+    (
+        rewritten(
+            scratch_removal,
+            "let_go",
+            "why_unsure(status, observed.scratch) is not None",
+            "not isinstance(observed.scratch, ScratchNow)",
+            decide,
+        ),
+        stories.test_a_deletion_gives_up_on_one_topic_that_kafka_refuses_and_takes_all_others_with_it,
+    ),
+    (
+        rewritten(scratch_removal, "_why_unsure", "why_silent(now", "why_unshown(now"),
+        stories.test_a_topic_without_a_leader_whose_id_nobody_recorded_is_waited_for_as_long_as_it_may_have_records,
+    ),
     (never_given_up, stories.test_a_deletion_gives_up_on_a_kafka_that_does_not_answer_and_names_what_is_left),
     (waits_for_ever, stories.test_a_drill_that_cannot_begin_ends_and_says_what_it_waited_for),
     (few_brokers, stories.test_a_drill_that_cannot_begin_ends_and_says_what_it_waited_for),

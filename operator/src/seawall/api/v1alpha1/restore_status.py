@@ -143,8 +143,8 @@ class WALRestoreStatus(ObjectStatus):
     plan: RestorePlanStatus | None = None
     """What would come back."""
     unanswered: Stretch | None = None
-    """That Kafka cannot be asked for its scratch topics while the restore is being deleted, which goes on when that
-    lasts; absent: it answered, or nothing is deleted."""
+    """That Kafka cannot be asked for one of its scratch topics while the restore is being deleted, which goes on when
+    that lasts; absent: it answered, or nothing is deleted."""
     none_existed: bool = False
     """Whether Kafka had none of the topics when this attempt asked: what it shows since then is made by it."""
     database_ran: bool = False

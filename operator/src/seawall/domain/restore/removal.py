@@ -39,12 +39,13 @@ def remove(case: Case) -> RestoreDecision:
 
 def _left(case: Case, made: Mapping[str, str]) -> dict[str, str] | RestoreDecision:
     """Those that are still there: a database that runs has rows in them by now."""
-    pool = pool_for_writing(case)
+    is_all_ours = _is_all_ours(case)
+    pool = pool_for_writing(case, by_ids=is_all_ours)
     if not isinstance(pool, PoolNow):
         return pool
     left = still_there(pool, made)
     records = pool.shards.of_topics(left)
-    doubtful = [] if _is_all_ours(case) else [name for name in left if has_records(pool, name)]
+    doubtful = [] if is_all_ours else [name for name in left if has_records(pool, name)]
     doubtful += [name for name in left if name in records and is_adopted(records[name], left[name])]
     if doubtful:
         message = f"{case.status.message}; {listed(doubtful)} may have records of others, and is left as it is"

@@ -1,7 +1,8 @@
 """How scratch topics go: when an attempt is over, and when a restore is deleted at whatever stage.
 
-By ids that are recorded, and until none of the names appears any more. A topic whose id nobody could record yet is
-the restore's if none of its names existed before, and nobody has written to it.
+By ids that are recorded, and until none of the names appears any more: a topic without a leader goes, too, and one of
+which Kafka says nothing keeps no other. A topic whose id nobody could record yet is the restore's if none of its names
+existed before, and nobody has written to it: only of such a one the offsets have to be known.
 """
 
 from __future__ import annotations
@@ -18,13 +19,15 @@ from seawall.domain.decision import Decision
 from seawall.domain.kafka_log import DescribedTopic, LogOffsets
 from seawall.domain.restore.actions import ReleaseScratch, RemoveTopics
 from seawall.domain.restore.case import Case, Observed, RestoreDecision, ScratchNow, without_topic
-from seawall.domain.restore.kafka_now import is_shown, still_there, why_silent
+from seawall.domain.restore.kafka_now import is_shown, still_there, why_silent, why_unshown
 from seawall.domain.restore.reasons import Reason
 from seawall.domain.restore.removal import go_on
 from seawall.domain.spark_job.actions import RemoveApplication
 from seawall.domain.spark_job.reasons import JobReason
 from seawall.domain.text import listed
 from seawall.domain.times import JOB_POLL_SECONDS, SCRATCH_GIVE_UP_AFTER, SCRATCH_LINGER, SILENCE_LONGEST_BREAK
+
+NOT_ASKED = "nobody has asked yet"
 
 
 def remove(case: Case) -> RestoreDecision:
@@ -53,8 +56,8 @@ def may_be_left(status: WALRestoreStatus) -> bool:
 def clear(status: WALRestoreStatus, observed: Observed, since: datetime) -> RestoreDecision | None:
     """What removes the topics, or waits until none appears any more; None: all are gone."""
     now = observed.scratch
-    if (unknown := why_unknown(status, now)) is not None or not isinstance(now, ScratchNow):
-        return Decision(status, _removing(unknown or "", Reason.KAFKA_UNREACHABLE))
+    if not isinstance(now, ScratchNow):
+        return Decision(status, _unreachable(now or NOT_ASKED))
     rows = tuple(_with_late_id(row, now) for row in status.topics) if status.none_existed else status.topics
     if rows != status.topics:
         verdict = _removing("topics that were made meanwhile go, too")
@@ -62,6 +65,8 @@ def clear(status: WALRestoreStatus, observed: Observed, since: datetime) -> Rest
     left = _left(status.planned, now)
     if left:
         return Decision(status, _removing(f"it removes {listed(sorted(left))}"), (RemoveTopics(left),))
+    if (unknown := why_unsure(status, now)) is not None:
+        return Decision(status, _unreachable(unknown))
     until = since + SCRATCH_LINGER
     if observed.now < until:
         after = (until - observed.now).total_seconds()
@@ -73,13 +78,17 @@ def _removing(message: str, reason: Reason = Reason.REMOVING_TOPICS, after: floa
     return Verdict(Outlook.PROGRESSING, reason, message, after)
 
 
+def _unreachable(message: str) -> Verdict:
+    return _removing(message, Reason.KAFKA_UNREACHABLE)
+
+
 def let_go(obj: WALRestore, observed: Observed) -> RestoreDecision:
     """The deletion of a restore whose finalizer stands: its topics go first, if anybody can be asked for them."""
     status, deleted = obj.status, obj.metadata.deletion_timestamp or observed.now
     if not may_be_left(status):
         return _release(status, ())
-    left, application = tuple(into(row) for row in status.planned), observed.application
-    is_silent = not isinstance(observed.scratch, ScratchNow)
+    left, application = _may_be_there(status, observed.scratch), observed.application
+    is_silent = why_unsure(status, observed.scratch) is not None
     silence = prolonged(status.unanswered, observed.now, SILENCE_LONGEST_BREAK) if is_silent else None
     given_up = silence is not None and observed.now - silence.from_time >= SCRATCH_GIVE_UP_AFTER
     if observed.terminating or observed.cluster is None or given_up:
@@ -154,5 +163,31 @@ def is_there(row: RestoredTopic, now: ScratchNow) -> bool:
 def why_unknown(status: WALRestoreStatus, now: ScratchNow | str | None) -> str | None:
     """Why nobody knows what there is; None: it is known of all."""
     if not isinstance(now, ScratchNow):
-        return now or "nobody has asked yet"
+        return now or NOT_ASKED
     return next((why for row in status.planned if (why := why_silent(now, into(row))) is not None), None)
+
+
+def why_unsure(status: WALRestoreStatus, now: ScratchNow | str | None) -> str | None:
+    """Why nobody knows what is left of what the restore made; None: it is known of all."""
+    if not isinstance(now, ScratchNow):
+        return now or NOT_ASKED
+    return next((why for row in status.planned if (why := _why_unsure(status, row, now)) is not None), None)
+
+
+def _why_unsure(status: WALRestoreStatus, row: RestoredTopic, now: ScratchNow) -> str | None:
+    """One with its recorded id needs no leader; another one is the restore's, too, if it came late and is empty."""
+    found = now.described.get(into(row))
+    is_recorded = isinstance(found, DescribedTopic) and found.topic_id == row.topic_id
+    return why_silent(now, into(row)) if status.none_existed and not is_recorded else why_unshown(now, into(row))
+
+
+def _may_be_there(status: WALRestoreStatus, now: ScratchNow | str | None) -> tuple[str, ...]:
+    """The scratch topics that are there, or may be."""
+    names = (into(row) for row in status.planned)
+    if not isinstance(now, ScratchNow):
+        return tuple(names)
+    return tuple(
+        name
+        for name in names
+        if isinstance(now.described.get(name), DescribedTopic) or why_unshown(now, name) is not None
+    )

@@ -11,7 +11,7 @@ have written them but the job: the StatefulSet of the datanodes is what it was, 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 from seawall.api.v1alpha1.restore_status import RestoreStage
 from seawall.api.v1alpha1.spark_job import Outcome
@@ -23,7 +23,7 @@ from seawall.domain.restore.actions import ClaimTopics, MakeTopics
 from seawall.domain.restore.attempt import freeze
 from seawall.domain.restore.case import NO_TOPIC, Case, DatabaseNow, PoolNow, RestoreDecision
 from seawall.domain.restore.contract import plan_request, write_restore_request
-from seawall.domain.restore.kafka_now import is_shown, why_silent
+from seawall.domain.restore.kafka_now import is_shown, why_silent, why_unshown
 from seawall.domain.restore.reasons import Reason
 from seawall.domain.spark_job.request import PATHS, kafka_of
 from seawall.domain.text import listed
@@ -52,8 +52,11 @@ def _prepare(case: Case, pool: PoolNow) -> RestoreDecision:
     return _freeze(case)
 
 
-def pool_for_writing(case: Case) -> PoolNow | RestoreDecision:
-    """What Kafka has, if the database is stopped and nobody else is at work; or what is waited for."""
+def pool_for_writing(case: Case, *, by_ids: bool = False) -> PoolNow | RestoreDecision:
+    """What Kafka has, if the database is stopped and nobody else is at work; or what is waited for.
+
+    What only goes by the ids that are recorded needs no offsets, and so no leader of what goes.
+    """
     other, database, pool = case.observed.other, case.observed.database, case.observed.pool
     if other is not None:
         verdict = case.goes_on(Reason.OTHER_RESTORE, f"WALRestore {other} is at work on the same WALCluster")
@@ -62,7 +65,7 @@ def pool_for_writing(case: Case) -> PoolNow | RestoreDecision:
         return waits
     if not isinstance(pool, PoolNow):
         return case.stays(case.goes_on(Reason.KAFKA_UNREACHABLE, pool or "nobody has asked yet"))
-    if (silent := why_unknown(case, pool)) is not None:
+    if (silent := why_unknown(case, pool, why_unshown if by_ids else why_silent)) is not None:
         return case.stays(case.goes_on(Reason.KAFKA_UNREACHABLE, silent))
     wanted = case.kafka.topics.replication_factor
     if pool.online < wanted:
@@ -91,10 +94,10 @@ def _has_ids(case: Case) -> bool:
     return any(row.topic_id is not None for row in case.status.planned)
 
 
-def why_unknown(case: Case, pool: PoolNow) -> str | None:
+def why_unknown(case: Case, pool: PoolNow, why: Callable[[PoolNow, str], str | None] = why_silent) -> str | None:
     """Why nobody knows what there is of a topic, in Kafka or in Seawall's records; None: it is known of all."""
     names = planned_names(case)
-    silent = [found for name in names if (found := why_silent(pool, name)) is not None]
+    silent = [found for name in names if (found := why(pool, name)) is not None]
     return next(iter((*silent, *pool.shards.why_unreadable(names).values())), None)
 
 
