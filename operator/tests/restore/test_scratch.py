@@ -249,7 +249,7 @@ def test_a_topic_without_a_leader_whose_id_nobody_recorded_is_waited_for_as_long
     world.is_given_up = True
     assert world.settle_restore(process=process) is None
     assert [event.message for event in left_behind(world)] == [
-        f"Nobody could be asked to delete topic {name}: if they are there, delete them by hand"
+        f"Nobody could be asked to delete topic {name} of Kafka fake-cluster: if they are there, delete them by hand"
     ]
 
 
@@ -271,7 +271,7 @@ def test_a_deletion_gives_up_on_one_topic_that_kafka_refuses_and_takes_all_other
     assert world.settle_restore() is None
     assert world.time.time - begins >= timedelta(minutes=10)
     (event,) = left_behind(world)
-    assert f"topic {name}:" in event.message
+    assert f"topic {name} of Kafka fake-cluster:" in event.message
 
 
 def test_a_time_in_which_nobody_asked_kafka_leaves_no_scratch_topic() -> None:

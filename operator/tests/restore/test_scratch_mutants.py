@@ -13,10 +13,11 @@ from seawall.api.v1alpha1.backup_template import BackupLevel
 from seawall.api.v1alpha1.restore_status import RestoreStage
 from seawall.controllers.restore import WALRestoreController
 from seawall.domain import clocks
-from seawall.domain.restore import decide, inspecting, scratch, scratch_removal
+from seawall.domain.restore import cluster_pin, decide, inspecting, scratch, scratch_removal
 from seawall.domain.restore.actions import KeepForScratch
 from seawall.domain.restore.attempt import verdict_of
 from seawall.domain.restore.contract import RestoreSummary
+from tests.restore import test_cluster_replaced as replaced
 from tests.restore import test_scratch as stories
 from tests.restore import test_scratch_adversary as moved
 from tests.support.mutants import Mutant, find_survivors
@@ -209,6 +210,38 @@ MUTANTS: tuple[Mutant, ...] = (
     (
         rewritten(scratch_removal, "_why_unsure", "why_silent(now", "why_unshown(now"),
         stories.test_a_topic_without_a_leader_whose_id_nobody_recorded_is_waited_for_as_long_as_it_may_have_records,
+    ),
+    (
+        rewritten(
+            cluster_pin, "why_replaced", "status.cluster_uid not in {None, cluster.metadata.uid}", "False", decide
+        ),
+        partial(
+            replaced.test_a_drill_whose_walcluster_is_another_one_makes_nothing_and_names_what_it_leaves,
+            RestoreStage.REMOVING,
+            replaced.made_again,
+        ),
+    ),
+    (
+        rewritten(cluster_pin, "why_replaced", "here not in {None, there}", "False", decide),
+        partial(
+            replaced.test_a_drill_whose_walcluster_is_another_one_makes_nothing_and_names_what_it_leaves,
+            RestoreStage.REMOVING,
+            replaced.moved,
+        ),
+    ),
+    (
+        rewritten(scratch_removal, "let_go", " or why_replaced(status, observed.cluster) is not None", "", decide),
+        partial(
+            replaced.test_a_deletion_names_the_topics_that_it_leaves_on_the_kafka_of_before, replaced.made_elsewhere
+        ),
+    ),
+    (
+        rewritten(cluster_pin, "with_pin", "status.model_copy(update=pin)", "status", decide),
+        replaced.test_a_status_of_an_older_version_is_pinned_by_its_next_step,
+    ),
+    (
+        rewritten(WALRestoreController, "_kafka", "(replaced := why_replaced(obj.status, found)) is not None", "False"),
+        replaced.test_a_walcluster_that_is_made_again_before_any_call_that_makes_topics_gets_none,
     ),
     (never_given_up, stories.test_a_deletion_gives_up_on_a_kafka_that_does_not_answer_and_names_what_is_left),
     (waits_for_ever, stories.test_a_drill_that_cannot_begin_ends_and_says_what_it_waited_for),

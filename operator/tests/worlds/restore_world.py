@@ -22,7 +22,7 @@ from seawall.controllers.ledger import LedgerWatch
 from seawall.controllers.restore import WALRestoreController
 from seawall.domain.restore.contract import logs_digest
 from seawall.reconciler import Reconciler
-from tests.fakes.kafka import FakeKafkaClusters
+from tests.fakes.kafka import FakeKafka, FakeKafkaClusters
 from tests.fakes.strimzi import FakeStrimzi
 from tests.fakes.workloads import FakeWorkloads
 from tests.worlds.backup_world import BackupWorld, Done, Request
@@ -67,6 +67,8 @@ class RestoreWorld(BackupWorld):
     """Ids of topics that the database has opened before they were adopted."""
     point: dict[str, Any] | None = None
     """The restore point that the newest plan is about."""
+    elsewhere: FakeKafka = field(default_factory=lambda: FakeKafka(cluster_id="another"))
+    """Another Kafka, at other:9092."""
     plan_counts: dict[str, int] = field(default_factory=dict)
     """What the job says of its plan, instead of the truth."""
 
@@ -140,7 +142,7 @@ class RestoreWorld(BackupWorld):
     def restorer(self, calls: Guard | None = None) -> Reconciler[Any, Any, Any, Any]:
         """A new operator process that looks after restores."""
         calls = calls or Calls(self.check, CHANGES)
-        clusters = calls.guard(FakeKafkaClusters({"kafka:9092": self.kafka}))
+        clusters = calls.guard(FakeKafkaClusters({"kafka:9092": self.kafka, "other:9092": self.elsewhere}))
         controller = WALRestoreController(
             calls.guard(self.kube),
             calls.guard(self.spark),

@@ -32,6 +32,7 @@ from seawall.domain.restore.actions import (
     RestoreAction,
 )
 from seawall.domain.restore.case import DatabaseNow, Observed, PoolNow, RestoreDecision, ScratchNow
+from seawall.domain.restore.cluster_pin import why_replaced
 from seawall.domain.restore.database import (
     PODS_NEEDED,
     Silence,
@@ -277,11 +278,13 @@ class WALRestoreController(Controller[WALRestore, Observed, WALRestoreStatus, Re
         admin.create_topics(topics)
 
     def _kafka(self, obj: WALRestore) -> tuple[WALCluster, KafkaConnection]:
-        """Also of a WALCluster that goes: what it was decided by was asked again."""
+        """Also of a WALCluster that goes, but of no other: what it was decided by was asked again."""
         spec = obj.spec
         found = None if isinstance(spec, InvalidSpec) else self.kube.get(WALCluster, _cluster_key(obj, spec))
         if found is None:
             raise Conflict(f"the WALCluster of WALRestore {obj.metadata.key} is gone")
+        if (replaced := why_replaced(obj.status, found)) is not None:
+            raise Conflict(replaced)
         return found, required_kafka(self.kube, found)
 
 

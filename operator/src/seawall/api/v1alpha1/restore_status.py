@@ -125,6 +125,10 @@ class WALRestoreStatus(ObjectStatus):
     """When the attempt began; once it is over, when that was."""
     completion_time: datetime | None = None
     """When it ended."""
+    cluster_uid: Annotated[str, Field(max_length=64)] | None = None
+    """UID of the WALCluster that it began with: one that was made again by the same name is another one."""
+    kafka_cluster_id: Annotated[str, Field(max_length=64)] | None = None
+    """Id of the Kafka that it began with; absent until the WALCluster has met it. Nothing is made on any other."""
     location: Annotated[str, Field(max_length=1024)] | None = None
     """Where the backup is kept, as `s3://bucket/prefix`, `https://server/bucket/prefix` or `claim:name`."""
     application_name: Annotated[str, Field(max_length=253)] | None = None

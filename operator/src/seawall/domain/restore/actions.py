@@ -88,9 +88,10 @@ class KeepForScratch:
 
 @dataclass(frozen=True, slots=True)
 class ReleaseScratch:
-    """Take the finalizer off. `left` are topics that nobody could be asked for any more."""
+    """Take the finalizer off. `left` are topics that nobody could be asked for any more; of which Kafka, if known."""
 
     left: tuple[str, ...] = ()
+    kafka: str | None = None
 
     def finalizers(self, before: Sequence[str]) -> list[str]:
         """Those that the object shall have."""
@@ -100,7 +101,10 @@ class ReleaseScratch:
         """What the event says."""
         if not self.left:
             return Event(EventType.NORMAL, EventReason.FINALIZER_REMOVED, "No scratch topic is left")
-        message = f"Nobody could be asked to delete {listed(list(self.left))}: if they are there, delete them by hand"
+        of = "" if self.kafka is None else f" of Kafka {self.kafka}"
+        message = (
+            f"Nobody could be asked to delete {listed(list(self.left))}{of}: if they are there, delete them by hand"
+        )
         return Event(EventType.WARNING, EventReason.SCRATCH_TOPICS_LEFT, message)
 
 

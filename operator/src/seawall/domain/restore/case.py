@@ -256,8 +256,11 @@ def ended(
     status: WALRestoreStatus, now: datetime, reason: str, message: str, *, complete: bool = False
 ) -> RestoreDecision:
     """The end of the restore; of one that failed it is said which of its topics are left."""
-    left = [] if complete else [row.name for row in status.topics if row.topic_id is not None]
+    left = [] if complete else [row.into or row.name for row in status.topics if row.topic_id is not None]
+    asked = () if complete or not status.none_existed else status.planned
+    doubtful = [row.into or row.name for row in asked if row.topic_id is None]
     suffix = f"; what it made of {listed(left)} is left as it is" if left else ""
+    suffix += f"; it may have made {listed(doubtful)}" if doubtful else ""
     return _ended(status, now, reason, message + suffix, complete=complete)
 
 

@@ -1,6 +1,6 @@
 """What the controller of a restore decides: a pure function of the object and of what was observed.
 
-    being deleted → over (ttl) → spec, name, WALCluster, what that allows → paused → the stage:
+    being deleted → over (ttl) → spec, name, WALCluster (the same as before), what that allows → paused → the stage:
 
     stage             what is in the status          what is made in the world      what ends it
     ----------------  -----------------------------  -----------------------------  ----------------------------------
@@ -41,6 +41,7 @@ from seawall.domain.decision import Decision, Failure, Published, silent
 from seawall.domain.restore.adoption import STARTED, adopt
 from seawall.domain.restore.attempt import run, verdict_of
 from seawall.domain.restore.case import Case, Observed, RestoreDecision, declaration_of, ended
+from seawall.domain.restore.cluster_pin import why_replaced, with_pin
 from seawall.domain.restore.contract import RestoreSummary
 from seawall.domain.restore.inspecting import await_approval, inspect
 from seawall.domain.restore.reasons import Reason
@@ -95,6 +96,7 @@ def decide(obj: WALRestore, observed: Observed) -> RestoreDecision:
     if obj.status.is_over:
         return wait_for_ttl(obj, "restore", obj.status.completion_time, observed.now)
     decision = let_go(obj, observed) if is_deleted else _decide(obj, observed)
+    decision = replace(decision, status=with_pin(decision.status, observed.cluster))
 
     def publish(verdict: Verdict) -> Published[WALRestoreStatus]:
         return published(obj.status.conditions, _with_conditions(obj, decision.status, verdict, observed))
@@ -113,6 +115,8 @@ def _decide(obj: WALRestore, observed: Observed) -> RestoreDecision:
         return ended(obj.status, observed.now, JobReason.NAME_UNUSABLE, problem)
     if cluster is None or isinstance(cluster.spec, InvalidSpec):
         return _without_cluster(obj, observed, spec.cluster_ref.name)
+    if (replaced := why_replaced(obj.status, cluster)) is not None:
+        return ended(obj.status, observed.now, Reason.CLUSTER_REPLACED, replaced)
     return _of_cluster(obj, spec, cluster, cluster.spec, observed)
 
 

@@ -55,6 +55,10 @@ class Reason(StrEnum):
     RECORD_TOO_LARGE = "RecordTooLarge"
     """Stalled. The end: the largest record does not fit `topics.maxMessageBytes`. Set that higher, and make another
     restore. Nothing was made."""
+    CLUSTER_REPLACED = "ClusterReplaced"
+    """Stalled. The end: since this restore began the WALCluster was made again, or is on another Kafka. Nothing is made
+    there, and what this restore had made is left: the message, or the event `ScratchTopicsLeft`, says what, and on
+    which Kafka. Delete it with Kafka's tools, and make another restore."""
     PLAN_CHANGED = "PlanChanged"
     """Stalled. The end: since the plan was made the log went on, or was restored by somebody else. Nothing was made.
     Make another restore."""

@@ -19,6 +19,7 @@ from seawall.domain.decision import Decision
 from seawall.domain.kafka_log import DescribedTopic, LogOffsets
 from seawall.domain.restore.actions import ReleaseScratch, RemoveTopics
 from seawall.domain.restore.case import Case, Observed, RestoreDecision, ScratchNow, without_topic
+from seawall.domain.restore.cluster_pin import why_replaced
 from seawall.domain.restore.kafka_now import is_shown, still_there, why_silent, why_unshown
 from seawall.domain.restore.reasons import Reason
 from seawall.domain.restore.removal import go_on
@@ -90,8 +91,11 @@ def let_go(obj: WALRestore, observed: Observed) -> RestoreDecision:
     left, application = _may_be_there(status, observed.scratch), observed.application
     is_silent = why_unsure(status, observed.scratch) is not None
     silence = prolonged(status.unanswered, observed.now, SILENCE_LONGEST_BREAK) if is_silent else None
+    is_elsewhere = observed.cluster is None or why_replaced(status, observed.cluster) is not None
     given_up = silence is not None and observed.now - silence.from_time >= SCRATCH_GIVE_UP_AFTER
-    if observed.terminating or observed.cluster is None or given_up:
+    if observed.terminating or is_elsewhere:
+        return release(status)
+    if given_up:
         return _release(status, left)
     if application is not None and application.controller_uid == obj.metadata.uid:
         return Decision(status, _removing("its application goes"), (RemoveApplication(application),))
@@ -100,9 +104,9 @@ def let_go(obj: WALRestore, observed: Observed) -> RestoreDecision:
 
 
 def release(status: WALRestoreStatus) -> RestoreDecision:
-    """The finalizer of a restore that is over: nothing waits for it any more.
+    """The finalizer of a restore that is over, or whose topics are elsewhere: nothing waits for it any more.
 
-    One whose WALCluster went has left its topics: of which Kafka they are, nobody knows any more.
+    One whose WALCluster went, or was made again, has left its topics: nobody can be asked for them any more.
     """
     return _release(status, tuple(map(into, status.planned)) if may_be_left(status) else ())
 
@@ -116,7 +120,7 @@ def end_with_cluster(case: Case) -> RestoreDecision | None:
 
 
 def _release(status: WALRestoreStatus, left: Sequence[str]) -> RestoreDecision:
-    return Decision(status, _removing("its topics are gone"), (ReleaseScratch(tuple(left)),))
+    return Decision(status, _removing("its topics are gone"), (ReleaseScratch(tuple(left), status.kafka_cluster_id),))
 
 
 def with_ids(status: WALRestoreStatus, now: ScratchNow) -> tuple[RestoredTopic, ...]:
