@@ -41,7 +41,7 @@ def nobody_asks_again(patch: Patch) -> None:
 
 def one_look(patch: Patch) -> None:
     """Empty once is empty."""
-    patch.setattr(Since, "note", lambda _, __, found, ___: dict.fromkeys(found, MANAGED_KAFKA_EMPTY_FOR))
+    patch.setattr(Since, "note", lambda _, __, found, *___: dict.fromkeys(found, MANAGED_KAFKA_EMPTY_FOR))
 
 
 def ids_are_used_again(patch: Patch) -> None:

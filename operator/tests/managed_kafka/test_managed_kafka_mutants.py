@@ -10,6 +10,7 @@ import pytest
 from seawall.controllers import managed_kafka as controller
 from seawall.controllers import topic_creation
 from seawall.controllers.controller import Controller
+from seawall.controllers.since import Since
 from seawall.domain.managed_kafka import (
     case,
     decide,
@@ -30,6 +31,7 @@ from seawall.observe import kafka_nodes
 from tests.managed_kafka import test_managed_kafka as stories
 from tests.managed_kafka import test_managed_kafka_network as networked
 from tests.managed_kafka import test_managed_kafka_scale as scaled
+from tests.managed_kafka import test_since as gaps
 from tests.support.mutants import Mutant, find_survivors
 from tests.support.source_mutants import rewritten
 from tests.worlds.managed_world import ManagedWorld
@@ -216,6 +218,19 @@ MUTANTS: tuple[Mutant, ...] = (
         of_a_world(
             partial(stories.test_a_broker_that_nobody_needs_is_formatted_after_two_looks_and_not_before, "lose_disk")
         ),
+    ),
+    (
+        rewritten(Since, "note", "if known is not None and self._goes_on(known.noted, begun, now)", "if known"),
+        of_a_world(gaps.test_what_was_found_before_an_outage_of_the_api_server_formats_nothing),
+    ),
+    (rewritten(Since, "_goes_on", "between <= self.longest_break and ", ""), gaps.test_a_break_is_no_time_of_looks),
+    (
+        rewritten(Since, "_goes_on", " and within <= MANAGED_KAFKA_LONGEST_BREAK", ""),
+        gaps.test_a_look_in_which_the_process_was_frozen_is_none,
+    ),
+    (
+        rewritten(decide, "_manage", "if decision.actions and _is_lost(case)", "if False"),
+        of_a_world(gaps.test_what_is_refused_makes_no_break_while_a_volume_is_lost),
     ),
     (
         rewritten(identity, "_rebuilt", "registered=True", "registered=False"),

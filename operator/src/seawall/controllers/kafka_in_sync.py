@@ -51,6 +51,7 @@ class KafkaInSyncController(Controller[WALCluster, InSyncObserved, WALClusterSta
     def observe(self, obj: WALCluster) -> InSyncObserved:
         """Reads the pods and then asks Kafka: what it says is younger than the container that it is said of."""
         key, time, managed = obj.metadata.key, self.clock.trusted(), obj.managed_kafka
+        begun = self.stopwatch.milliseconds()
         if self.objects is None or managed is None or obj.metadata.deletion_timestamp is not None:
             self.forget(key)
             return InSyncObserved(time, "there is none", is_managed=False)
@@ -59,7 +60,7 @@ class KafkaInSyncController(Controller[WALCluster, InSyncObserved, WALClusterSta
         answer = KafkaNodesAsker(self.kube, self.kafka_clusters).ask(obj, nodes, found, Asked.IN_SYNC)
         case = known_case(obj, Observed(time, found, kafka=answer))
         observed = InSyncObserved(time, case, pods=found.pods)
-        return replace(observed, steady=self._steady(key, observed))
+        return replace(observed, steady=self._steady(key, observed, begun))
 
     def decide(self, obj: WALCluster, observed: InSyncObserved) -> InSyncDecision:
         """Decides (pure)."""
@@ -71,8 +72,8 @@ class KafkaInSyncController(Controller[WALCluster, InSyncObserved, WALClusterSta
         self.pods.say_in_sync(obj.metadata.namespace, action.pod, action.said, self.clock.now())
         return action.event()
 
-    def _steady(self, key: Key, observed: InSyncObserved) -> frozenset[Run]:
+    def _steady(self, key: Key, observed: InSyncObserved, begun: int) -> frozenset[Run]:
         """What this process saw in sync at each look since one that is long enough ago."""
-        in_sync_for = self._since.note(key, in_sync_now(observed), self.stopwatch.milliseconds())
+        in_sync_for = self._since.note(key, in_sync_now(observed), begun, self.stopwatch.milliseconds())
         enough = timedelta(milliseconds=MANAGED_KAFKA_IN_SYNC_MS)
         return frozenset(run for run, lasted in in_sync_for.items() if lasted >= enough)

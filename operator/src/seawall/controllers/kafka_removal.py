@@ -56,7 +56,7 @@ class KafkaRemovalController(Controller[WALCluster, RemovalObserved, WALClusterS
 
     def observe(self, obj: WALCluster) -> RemovalObserved:
         """Reads objects and pods, and then asks Kafka, if a node is to be taken out."""
-        key, time = obj.metadata.key, self.clock.trusted()
+        key, time, begun = obj.metadata.key, self.clock.trusted(), self.stopwatch.milliseconds()
         if obj.managed_kafka is None or self.objects is None:
             return self._without(key, "there is no managed Kafka")
         found = Observed(time, self.objects.find(key))
@@ -73,7 +73,7 @@ class KafkaRemovalController(Controller[WALCluster, RemovalObserved, WALClusterS
         observed = RemovalObserved(asked, self._stored(obj))
         is_empty = why_not_empty(node, observed) is None
         empty = (node.id,) if is_empty else ()
-        return replace(observed, empty_for=self._empty_since.note(key, empty, self.stopwatch.milliseconds()))
+        return replace(observed, empty_for=self._empty_since.note(key, empty, begun, self.stopwatch.milliseconds()))
 
     def decide(self, obj: WALCluster, observed: RemovalObserved) -> RemovalDecision:
         """Decides (pure)."""

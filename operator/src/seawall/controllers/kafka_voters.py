@@ -50,7 +50,7 @@ class KafkaVotersController(Controller[WALCluster, VotersObserved, WALClusterSta
 
     def observe(self, obj: WALCluster) -> VotersObserved:
         """Reads objects and pods, and then asks Kafka, while nodes are not all known to be well."""
-        key, time = obj.metadata.key, self.clock.trusted()
+        key, time, begun = obj.metadata.key, self.clock.trusted(), self.stopwatch.milliseconds()
         if obj.managed_kafka is None or self.objects is None:
             return self._without(key, "there is no managed Kafka")
         if not _is_asked(obj):
@@ -65,7 +65,7 @@ class KafkaVotersController(Controller[WALCluster, VotersObserved, WALClusterSta
             return self._without(key, asked)
         wish = wished(asked)
         wishes = () if wish is None else (wish,)
-        return VotersObserved(asked, self._wished_since.note(key, wishes, self.stopwatch.milliseconds()))
+        return VotersObserved(asked, self._wished_since.note(key, wishes, begun, self.stopwatch.milliseconds()))
 
     def decide(self, obj: WALCluster, observed: VotersObserved) -> VotersDecision:
         """Decides (pure)."""

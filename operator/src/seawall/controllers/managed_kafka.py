@@ -32,7 +32,7 @@ from seawall.domain.managed_kafka.names import format_name, identity_name
 from seawall.domain.managed_kafka.node import Node, cluster_labels
 from seawall.domain.managed_kafka.volumes import why_not_without
 from seawall.domain.step import Event
-from seawall.domain.times import MANAGED_KAFKA_CLEARED_MS
+from seawall.domain.times import MANAGED_KAFKA_CLEARED_BREAK, MANAGED_KAFKA_CLEARED_MS
 from seawall.observe.certificates import read_certificates
 from seawall.observe.kafka_nodes import Asked, KafkaNodesAsker
 from seawall.ports import Clock, KafkaClusters, KafkaObjects, Kube, Stopwatch
@@ -64,7 +64,7 @@ class ManagedKafkaController(Controller[WALCluster, Observed, WALClusterStatus, 
     """Where this process runs: from there it has to reach Kafka."""
     new_id: Callable[[], str] = new_kafka_id
     kind: str = MANAGED_KAFKA
-    _safe_since: Since[tuple[int, str]] = field(default_factory=Since)
+    _safe_since: Since[tuple[int, str]] = field(default_factory=lambda: Since(MANAGED_KAFKA_CLEARED_BREAK))
     """By node and pod since when every look found that nothing is lost with its volume."""
 
     def forget(self, key: Key) -> None:
@@ -73,7 +73,7 @@ class ManagedKafkaController(Controller[WALCluster, Observed, WALClusterStatus, 
 
     def observe(self, obj: WALCluster) -> Observed:
         """Reads its objects and then asks Kafka: what pods say of empty volumes is older than what Kafka says."""
-        time, managed = self.clock.trusted(), obj.managed_kafka
+        time, begun, managed = self.clock.trusted(), self.stopwatch.milliseconds(), obj.managed_kafka
         if managed is None:
             self.forget(obj.metadata.key)
             return Observed(time)
@@ -87,7 +87,7 @@ class ManagedKafkaController(Controller[WALCluster, Observed, WALClusterStatus, 
         asked = Asked.VOLUMES if lost else Asked.NODES
         asker = KafkaNodesAsker(self.kube, self.kafka_clusters)
         found = replace(found, kafka=asker.ask(obj, nodes, found.found, asked))
-        return replace(found, cleared=self._cleared(obj.metadata.key, lost, found))
+        return replace(found, cleared=self._cleared(obj.metadata.key, lost, found, begun))
 
     def decide(self, obj: WALCluster, observed: Observed) -> ManagedDecision:
         """Decides (pure)."""
@@ -147,13 +147,13 @@ class ManagedKafkaController(Controller[WALCluster, Observed, WALClusterStatus, 
             raise Conflict(f"WALCluster {obj.metadata.key} goes, or is paused")
         return found
 
-    def _cleared(self, key: Key, lost: tuple[Node, ...], observed: Observed) -> frozenset[int]:
+    def _cleared(self, key: Key, lost: tuple[Node, ...], observed: Observed, begun: int) -> frozenset[int]:
         """Nodes for which all looks of this process agree, for long enough that a broker that died is fenced."""
         safe = {
             (node.id, "" if (pod := observed.found.pods.get(node.id)) is None else pod.uid)
             for node in lost
             if why_not_without(node, observed.kafka) is None
         }
-        safe_for = self._safe_since.note(key, safe, self.stopwatch.milliseconds())
+        safe_for = self._safe_since.note(key, safe, begun, self.stopwatch.milliseconds())
         enough = timedelta(milliseconds=MANAGED_KAFKA_CLEARED_MS)
         return frozenset(node for (node, _), lasted in safe_for.items() if lasted >= enough)

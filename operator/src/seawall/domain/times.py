@@ -48,6 +48,15 @@ MANAGED_KAFKA_STALE_MS = 9_000
 its registration (broker.session.timeout.ms), and less than the least dwell."""
 MANAGED_KAFKA_CLEARED_MS = 15_000
 """For so long every look must find that nothing is lost with a volume: a broker that died is fenced within nine."""
+MANAGED_KAFKA_CLEARED_BREAK = timedelta(seconds=10)
+"""A longer time between two looks, in which the API server did not answer or another process led, shows nothing: they
+begin anew. Five polls, and less than the dwell. Nobody waits for longer while a volume is lost."""
+MANAGED_KAFKA_LOST_SECONDS = 5.0
+"""How often a managed Kafka is looked at, whatever is refused, while a volume of it is lost: the pause after a refusal
+would be a break, and the looks would begin anew each time."""
+MANAGED_KAFKA_LONGEST_BREAK = timedelta(seconds=60)
+"""The same where looks that lie apart are enough: longer than the pause after what was refused (30 s), or one pod that
+may not be written would keep all others from being looked at twice, and than a look in which a broker hangs."""
 MANAGED_KAFKA_LOST_FOR = timedelta(seconds=15)
 """For so long every look must find that a controller's disk is lost before its vote is taken."""
 MANAGED_KAFKA_EMPTY_FOR = timedelta(seconds=15)

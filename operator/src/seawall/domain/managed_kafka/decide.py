@@ -6,6 +6,7 @@ name usable → identity clear → nothing of a former life → what is to be do
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 
 from seawall.api.meta import PAUSED_ANNOTATION, Condition, ConditionType
 from seawall.api.v1alpha1.cluster import WALCluster, WALClusterStatus
@@ -35,7 +36,7 @@ from seawall.domain.managed_kafka.rolling import Rolling, is_of_the_roll, of_rem
 from seawall.domain.managed_kafka.scale import is_new, next_step, removed_ids, why_undeclared
 from seawall.domain.managed_kafka.states import node_statuses
 from seawall.domain.managed_kafka.volumes import VolumeState
-from seawall.domain.times import MANAGED_KAFKA_IDLE_SECONDS, MANAGED_KAFKA_POLL_SECONDS
+from seawall.domain.times import MANAGED_KAFKA_IDLE_SECONDS, MANAGED_KAFKA_LOST_SECONDS, MANAGED_KAFKA_POLL_SECONDS
 
 KIND = ConditionType.KAFKA_NODES_HEALTHY
 _USABLE = re.compile(r"[a-z]([-a-z0-9]{0,38}[a-z0-9])?")
@@ -89,7 +90,12 @@ def _manage(case: Case) -> ManagedDecision:
         message = f"{former} is of an earlier WALCluster of this name: it has to go first"
         return _publishing(case.cluster, case.observed, _verdict(Reason.FORMER_LIFE, message), managed=status)
     verdict = _judge(case, statuses)
-    return _publishing(case.cluster, case.observed, verdict, *plan(case), managed=status)
+    decision = _publishing(case.cluster, case.observed, verdict, *plan(case), managed=status)
+    return replace(decision, pace=MANAGED_KAFKA_LOST_SECONDS) if decision.actions and _is_lost(case) else decision
+
+
+def _is_lost(case: Case) -> bool:
+    return any(case.volume_state(node) is VolumeState.LOST for node in case.nodes)
 
 
 def _judge(case: Case, statuses: tuple[ManagedNodeStatus, ...]) -> Verdict:
