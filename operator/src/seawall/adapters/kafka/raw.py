@@ -11,6 +11,7 @@ a lot while it connects, with requests and passwords in its debug messages: none
 from __future__ import annotations
 
 import logging
+import re
 import socket
 import ssl
 import time
@@ -19,6 +20,7 @@ from dataclasses import dataclass
 from typing import Any, Self, TypeVar
 
 from kafka.errors import KafkaError as RawError
+from kafka.errors import KafkaTimeoutError, RequestTimedOutError
 from kafka.net.inet import KafkaNetSocket
 from kafka.net.manager import KafkaConnectionManager
 from kafka.net.selector import NetworkSelector
@@ -257,5 +259,15 @@ def _ssl_context(connection: KafkaConnection) -> ssl.SSLContext:
         raise OutsideUnavailable(f"The {pem.what} for Kafka cannot be read ({pem.why}): correct the Secret.") from pem
 
 
+_MILLISECONDS = re.compile(r"\d+(\.\d+)? ?ms\b")
+
+
 def _text(error: BaseException) -> str:
-    return f"{type(error).__name__}{f': {error.args[0]}' if error.args else ''}"
+    """One sentence for one cause: what is another one each time is news each time, to people and in a status.
+
+    Which of two timers ends a request is chance, and each says how many milliseconds were left to it.
+    """
+    if isinstance(error, KafkaTimeoutError | RequestTimedOutError):
+        return "nothing came in time"
+    said = f": {_MILLISECONDS.sub('a while', str(error.args[0]))}" if error.args else ""
+    return f"{type(error).__name__}{said}"
