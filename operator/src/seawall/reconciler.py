@@ -5,9 +5,9 @@ reads both.
 
 Nothing fails in silence, whatever a kind makes of it: an action that is refused or not answered is logged each time;
 and if the kind's own step tells of it by no event, one is posted here, once while the sentence stays the same, unless
-the kind has told of it in the status. A process that starts anew says it once more. A conflict (the world moved between
-the decision and the act) is no failure: what is so now is decided anew. One that comes back each time is told like an
-action that is not answered.
+the kind has told of it in the status. One that could not be posted is tried again with the action. A process that
+starts anew says it once more. A conflict (the world moved between the decision and the act) is no failure: what is so
+now is decided anew. One that comes back each time is told like an action that is not answered.
 """
 
 from __future__ import annotations
@@ -84,8 +84,8 @@ class Controller(Protocol[ObjectT, ObservedT, StatusT, ActionT]):
         """Does one action; returns what its event says."""
         ...
 
-    def post(self, obj: ObjectT, event: Event) -> None:
-        """Posts an event about the object."""
+    def post(self, obj: ObjectT, event: Event) -> bool:
+        """Posts an event about the object; returns whether it was posted."""
         ...
 
 
@@ -163,23 +163,23 @@ class Reconciler(Generic[ObjectT, ObservedT, StatusT, ActionT]):
         step = settle(obj, decision)
         if isinstance(step, Act):
             return self._act(key, obj, observed, decision)
-        return self._record_or_wait(key, obj, step)
+        return self._record_or_wait(key, obj, step)[0]
 
-    def _record_or_wait(self, key: Key, obj: ObjectT, step: Record[StatusT] | Wait) -> Ticked:
+    def _record_or_wait(self, key: Key, obj: ObjectT, step: Record[StatusT] | Wait) -> tuple[Ticked, Sequence[Event]]:
+        """The end of the tick, and the events that were posted."""
         if isinstance(step, Wait):
             _log.debug("waiting: %s", step.reason)
-            return Ticked(Outcome.WAITING, step.after, _conditions_of(obj.status))
+            return Ticked(Outcome.WAITING, step.after, _conditions_of(obj.status)), ()
         if not self.may_write():
-            return NOT_LEADER
+            return NOT_LEADER, ()
         try:
             self._record(key, obj, step.status)
         except (Refused, OutsideUnavailable) as error:
             self._tell(key, obj, Event(EventType.WARNING, STATUS_NOT_WRITTEN, str(error)))
             raise
         self._is_over(key, STATUS_NOT_WRITTEN)
-        for event in step.events:
-            self.controller.post(obj, event)
-        return Ticked(Outcome.RECORDED, step.after, _conditions_of(step.status))
+        posted = [event for event in step.events if self.controller.post(obj, event)]
+        return Ticked(Outcome.RECORDED, step.after, _conditions_of(step.status)), posted
 
     def _act(self, key: Key, obj: ObjectT, observed: ObservedT, decision: Decision[StatusT, ActionT]) -> Ticked:
         """Performs the actions. One that is refused does not hold up the others; one that is not answered does."""
@@ -252,18 +252,19 @@ class Reconciler(Generic[ObjectT, ObservedT, StatusT, ActionT]):
         if not tells_itself and not self.controller.tells(obj, error):
             self._tell(key, obj, failure.event)
         try:
-            published = self._record_or_wait(key, obj, step)
+            published, posted = self._record_or_wait(key, obj, step)
         except (Refused, OutsideUnavailable):
             self._tell(key, obj, failure.event)
             raise
-        self._remember(key, failure.event)
+        if failure.is_reported_by(posted):
+            self._remember(key, failure.event)
         return replace(published, outcome=Outcome.FAILED)
 
     def _tell(self, key: Key, obj: ObjectT, event: Event) -> None:
         """Posts an event about a failure, unless the same was told and nothing has changed since."""
-        if self._reported.get(key, {}).get(event.reason) != event.message and self.may_write():
+        is_new = self._reported.get(key, {}).get(event.reason) != event.message
+        if is_new and self.may_write() and self.controller.post(obj, event):
             self._remember(key, event)
-            self.controller.post(obj, event)
 
     def _remember(self, key: Key, event: Event) -> None:
         self._reported.setdefault(key, {})[event.reason] = event.message

@@ -179,5 +179,7 @@ def test_a_secret_is_read_as_bytes(bed: Bed) -> None:
 
 def test_a_living_namespace_is_not_terminating_and_events_can_be_posted(bed: Bed) -> None:
     bed.apply("db", SPEC)
-    bed.kube.post_event(read(bed, "db"), Event(EventType.NORMAL, "Tested", "x" * 2000))
+    event = Event(EventType.NORMAL, "Tested", "x" * 2000)
+    assert bed.kube.post_event(read(bed, "db"), event)
+    assert bed.kube.post_event(read(bed, "db"), event), "it was, a moment ago"
     assert not bed.kube.is_terminating(bed.namespace)

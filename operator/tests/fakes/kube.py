@@ -39,6 +39,7 @@ class FakeKube:
         greptimedb_clusters: those of greptimedb-operator; tests put them here.
         greptimedb_absence: why there are no others.
         may_read_greptimedb: whether the operator may read them.
+        takes_event: whether the API server takes an event; else it has too many.
     """
 
     def __init__(self, now: Callable[[], datetime] | None = None) -> None:
@@ -57,6 +58,7 @@ class FakeKube:
         self.greptimedb_clusters: dict[Key, GreptimeDBCluster | Absence] = {}
         self.greptimedb_absence = Absence.MISSING
         self.may_read_greptimedb = True
+        self.takes_event: Callable[[Event], bool] = lambda _: True
 
     def apply(
         self,
@@ -201,9 +203,12 @@ class FakeKube:
         """Whether the namespace is being deleted."""
         return namespace in self.terminating
 
-    def post_event(self, obj: AnyResource, event: Event) -> None:  # noqa: ARG002 - the port has it
+    def post_event(self, obj: AnyResource, event: Event) -> bool:  # noqa: ARG002 - the port has it
         """Posts an Event."""
-        self.events.append(event)
+        is_taken = self.takes_event(event)
+        if is_taken:
+            self.events.append(event)
+        return is_taken
 
     def _read(self, resource: type[ResourceT], key: Key) -> ResourceT:
         """An object that exists; nobody can change what is read, so that each version need be parsed only once."""

@@ -11,8 +11,10 @@ from seawall.domain.brokers.decide import Observed
 from seawall.reconciler import Reconciler
 from tests.kernel import failure_scenes as scenes
 from tests.kernel import test_failed_actions as failed
+from tests.kernel import test_lost_events as lost
 from tests.support.mutants import Mutant, find_survivors
 from tests.support.refusals import ACTIONS
+from tests.support.source_mutants import rewritten
 
 
 def nothing(*_: Any) -> None:
@@ -104,6 +106,16 @@ MUTANTS: tuple[Mutant, ...] = (
     (no_event_of_actions, brokers),
     (no_event_of_a_status, status_of_a_hold),
     (no_memory_of_what_was_told, brokers),
+    (
+        rewritten(Reconciler, "_explain", "if failure.is_reported_by(posted):", "if True:"),
+        lambda: lost.test_what_failed_while_the_lease_was_not_renewed_is_told_when_it_is(failed.UNANSWERED),
+    ),
+    (
+        rewritten(
+            Reconciler, "_tell", "self.controller.post(obj, event)", "(self.controller.post(obj, event) or True)"
+        ),
+        lambda: lost.test_what_the_api_server_did_not_take_is_posted_at_the_next_try(failed.REFUSED),
+    ),
     (told_for_ever, failed.test_the_same_failure_after_it_worked_is_told_again),
     (no_log, brokers),
     (clusters_forget, lambda: story("WALCluster", scenes.creates_topics)),

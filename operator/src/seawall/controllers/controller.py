@@ -76,6 +76,6 @@ class Controller(ABC, Generic[ObjectT, ObservedT, StatusT, ActionT]):
         """Replaces the status, at the resource version that was read."""
         self.kube.replace_status(obj, status)
 
-    def post(self, obj: ObjectT, event: Event) -> None:
-        """Posts an event about the object."""
-        self.kube.post_event(obj, event)
+    def post(self, obj: ObjectT, event: Event) -> bool:
+        """Posts an event about the object; returns whether it was posted."""
+        return self.kube.post_event(obj, event)

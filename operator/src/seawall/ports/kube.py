@@ -101,8 +101,12 @@ class Kube(Protocol):
         """Whether the namespace is being deleted."""
         ...
 
-    def post_event(self, obj: AnyResource, event: Event) -> None:
-        """Posts an Event about `obj`. Failing to do so is logged and no error: events are for people."""
+    def post_event(self, obj: AnyResource, event: Event) -> bool:
+        """Posts an Event about `obj`. Failing to do so is logged and no error: events are for people.
+
+        Returns:
+            Whether it was posted, now or a moment ago.
+        """
         ...
 
 

@@ -5,15 +5,14 @@ from __future__ import annotations
 import base64
 import builtins
 import logging
-import threading
-import time
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any
 from urllib.parse import urlencode
 
 from seawall.adapters.kube.api import KubeApi
 from seawall.adapters.kube.greptimedb_cluster import read_greptimedb_cluster
+from seawall.adapters.kube.repeats import Repeats
 from seawall.adapters.times import EVENT_REPEAT_SECONDS
 from seawall.api.meta import GROUP, VERSION, APIModel, InvalidSpec, Key, Kind
 from seawall.api.resource import AnyResource, Listing, Resource, ResourceT, SpecT, StatusT
@@ -22,32 +21,6 @@ from seawall.domain.dataplane.greptimedb_cluster import Absence, GreptimeDBClust
 from seawall.domain.errors import Forbidden, Refused, SeawallError
 from seawall.domain.kubernetes import ConfigMap
 from seawall.domain.step import Event
-
-
-class Repeats:
-    """Remembers what was said for a while; safe to use from many threads.
-
-    Args:
-        seconds: for how long.
-        monotonic: the clock.
-    """
-
-    def __init__(self, seconds: float, monotonic: Callable[[], float] = time.monotonic) -> None:
-        self._seconds = seconds
-        self._monotonic = monotonic
-        self._lock = threading.Lock()
-        self._said: dict[Hashable, float] = {}
-
-    def is_new(self, changed_status: Hashable) -> bool:
-        """Whether this was not said lately; if so, it is said now."""
-        now = self._monotonic()
-        with self._lock:
-            self._said = {old: when for old, when in self._said.items() if now - when < self._seconds}
-            is_new = changed_status not in self._said
-            if is_new:
-                self._said[changed_status] = now
-        return is_new
-
 
 _log = logging.getLogger(__name__)
 
@@ -212,7 +185,7 @@ class KubeAdapter:
         raw = self._api.get(f"/api/v1/namespaces/{namespace}")
         return raw is None or "deletionTimestamp" in raw["metadata"]
 
-    def post_event(self, obj: AnyResource, event: Event) -> None:
+    def post_event(self, obj: AnyResource, event: Event) -> bool:
         """Posts an Event; a failure is logged only, and what was posted a moment ago is left out.
 
         Brokers learn of a change one after another: right after it, a tick may see the old state and act once more.
@@ -231,13 +204,17 @@ class KubeAdapter:
             "lastTimestamp": now,
             "count": 1,
         }
-        if not self._repeats.is_new((metadata.uid, metadata.resource_version, event)):
-            return
+        said = (metadata.uid, metadata.resource_version, event)
+        if not self._repeats.is_new(said):
+            return True
         _log.info("%s: %s: %s", metadata.key, event.reason, event.message)
         try:
             self._api.create(f"/api/v1/namespaces/{metadata.namespace}/events", body)
         except SeawallError as error:
+            self._repeats.forget(said)
             _log.warning("%s", error)
+            return False
+        return True
 
 
 def _unreadable(found: Mapping[str | None, object]) -> tuple[str, ...]:
