@@ -81,7 +81,7 @@ class Lease:
             self._renewed = None
         try:
             found = self._api.get(self._path)
-            if found is not None and found["spec"].get("holderIdentity") == self._identity:
+            if found is not None and _spec(found).get("holderIdentity") == self._identity:
                 self._replace(found, holder="")
         except SeawallError as error:
             _log.warning("%s", error)
@@ -96,7 +96,7 @@ class Lease:
             }
             self._api.create(self._collection, _lease(metadata, self._identity, transitions=0))
             return True
-        holder = found["spec"].get("holderIdentity")
+        holder = _spec(found).get("holderIdentity")
         if holder and holder != self._identity and not self._has_expired(found, now):
             return False
         self._replace(found, holder=self._identity)
@@ -107,16 +107,21 @@ class Lease:
         version = found["metadata"]["resourceVersion"]
         if self._observed_before is None or self._observed_before[0] != version:
             self._observed_before = (version, now)
-        return now - self._observed_before[1] >= float(found["spec"].get("leaseDurationSeconds", LEASE_SECONDS))
+        return now - self._observed_before[1] >= float(_spec(found).get("leaseDurationSeconds", LEASE_SECONDS))
 
     def _replace(self, found: dict[str, Any], holder: str) -> None:
-        before = found["spec"]
+        before = _spec(found)
         is_same = before.get("holderIdentity") == holder
         transitions = before.get("leaseTransitions", 0) + (not is_same)
         acquired = before.get("acquireTime") if is_same else None
         kept = found["metadata"].get("annotations") or {}
         metadata = {**found["metadata"], "annotations": _set({**kept, **self._annotations})}
         self._api.replace(self._path, _lease(metadata, holder, transitions, acquired))
+
+
+def _spec(found: dict[str, Any]) -> dict[str, Any]:
+    """Somebody may make a Lease without one, as an API server lets him: nobody holds it."""
+    return found.get("spec") or {}
 
 
 def _lease(metadata: dict[str, Any], holder: str, transitions: int, acquired: str | None = None) -> dict[str, Any]:
