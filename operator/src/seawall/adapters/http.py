@@ -28,6 +28,7 @@ from urllib3.exceptions import (
 from seawall.adapters.times import HTTP_ANSWER_SECONDS, HTTP_CONNECT_SECONDS
 from seawall.adapters.tls import UnreadablePem, tls_context, tls_sentence
 from seawall.domain.dataplane.connection import ClientTLS, NotReached, PartRefused, PartUnavailable, User
+from seawall.ports.progress import request_ended
 
 MAX_BYTES = 80 * 2**20
 """No more of an answer is read: the largest is a metasrv's, 1.3 kB for each region, so this is some 64,000 regions.
@@ -135,6 +136,8 @@ class Http:
                 return Answer(response.status, self._body(response, until))
         except (HTTPError, OSError) as error:
             raise self._translated(url, error, seconds) from error
+        finally:
+            request_ended()
 
     def _body(self, response: urllib3.BaseHTTPResponse, until: float) -> bytes:
         """A timeout of the socket counts anew with every byte: a trickle must not hold anybody for longer either."""

@@ -16,6 +16,7 @@ from seawall.adapters.times import STORE_ANSWER_SECONDS, STORE_CONNECT_SECONDS, 
 from seawall.adapters.tls import UnreadablePem, tls_context
 from seawall.domain.errors import OutsideUnavailable, Refused
 from seawall.domain.object_store import MAX_OBJECT_BYTES, PAGE, S3Connection
+from seawall.ports.progress import request_ended
 
 if TYPE_CHECKING:
     from obstore.store import ClientConfig, S3Config, S3Credential
@@ -78,6 +79,8 @@ class S3Bucket:
             raise OutsideUnavailable(f"{place(self._connection)}: {late}") from error
         except (BaseError, FileNotFoundError, ValueError) as error:
             raise translate(error, self._connection, what) from error
+        finally:
+            request_ended()
 
     def _path(self, path: str) -> str:
         return "/".join(part for part in (self._connection.prefix, path) if part)

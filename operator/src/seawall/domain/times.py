@@ -222,7 +222,10 @@ PAGE_ACCESS_SECONDS = 30.0
 METRICS_ACCESS_SILENT_SECONDS = 3600.0
 """How long its last answer about who may read metrics counts while it is silent, which alerts tell: a token's life."""
 OPERATOR_STUCK_SECONDS = 300
-"""A tick that runs for longer than this has hung: every call in it has a deadline of seconds."""
+"""A tick in which no request has ended for so long has hung: each has a deadline of seconds. How long the whole tick
+takes says nothing of that: one of 10,000 topics sends hundreds, and a slow Kafka takes seconds for each."""
+TURN_SECONDS = 1.0
+"""How often a tick that waits for what another one asks takes over how that one gets on."""
 OPERATOR_DRAIN_SECONDS = 10
 """How long a stopping process waits for its running ticks."""
 WATCH_INACTIVITY_SECONDS = 20

@@ -207,8 +207,8 @@ class Operator:
     def _unhealthy(self) -> str | None:
         if self._watcher.has_ended():
             return "the watcher has ended"
-        if self._telemetry.longest_tick_seconds() > OPERATOR_STUCK_SECONDS:
-            return f"a tick has been running for more than {OPERATOR_STUCK_SECONDS} s"
+        if self._telemetry.longest_without_progress() > OPERATOR_STUCK_SECONDS:
+            return f"a tick hangs: no request of it has ended for more than {OPERATOR_STUCK_SECONDS} s"
         return None
 
     def _unready(self) -> str | None:

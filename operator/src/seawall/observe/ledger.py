@@ -74,7 +74,7 @@ class LedgerObserver:
             remembered.waiting += 1
             begun = remembered.begun
         try:
-            with remembered.lock:
+            with remembered.turn:
                 if alone:
                     return self._begin(remembered, asked)
                 return self._share(remembered, asked, begun)

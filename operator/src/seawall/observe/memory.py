@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -25,6 +24,7 @@ from seawall.domain.ledger.tables import TopicLog
 from seawall.domain.ledger.witness import Question, find_strangers, questions
 from seawall.domain.times import TOPICS_CONFIGS_FRESH_FOR_MS, TOPICS_SIZES_FRESH_FOR_MS
 from seawall.ports import KafkaAdmin, KafkaLogs
+from seawall.ports.progress import Turn
 
 _FoundT = TypeVar("_FoundT")
 
@@ -129,7 +129,7 @@ class Remembered:
     uid: str
     memory: Memory
     topics: RecentTopics = field(default_factory=RecentTopics)
-    lock: threading.Lock = field(default_factory=threading.Lock)
+    turn: Turn = field(default_factory=Turn)
     recorded_since: OrderedDict[str, Mapping[tuple[str, int], int]] = field(default_factory=OrderedDict)
     begun: int = 0
     """How many looks have begun."""

@@ -15,6 +15,7 @@ from seawall.domain.brokers.decide import NothingObserved
 from seawall.domain.brokers.view import BrokersFound
 from seawall.domain.kafka import KafkaConnection
 from seawall.ports import Stopwatch
+from seawall.ports.progress import Turn
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,9 +34,9 @@ class SharedObservation:
 
 @dataclass(slots=True)
 class _OfOneKafka:
-    """The newest look, how many have begun, and the lock of whoever looks."""
+    """The newest look, how many have begun, and the turn of whoever looks."""
 
-    lock: threading.Lock = field(default_factory=threading.Lock)
+    turn: Turn = field(default_factory=Turn)
     begun: int = 0
     newest: SharedObservation | None = None
     number: int = 0
@@ -70,7 +71,7 @@ class BrokersObserver:
         """
         shared = self._of(key, connection)
         begun_before = shared.begun
-        with shared.lock:
+        with shared.turn:
             newest = shared.newest
             if newest is not None and shared.number > begun_before:
                 return newest

@@ -15,6 +15,7 @@ from seawall.adapters.kafka.shared_answers import SharedAnswers
 from seawall.adapters.kafka.values import view_of
 from seawall.adapters.times import HEARSAY_SECONDS
 from seawall.domain.kafka import KafkaConnection, KafkaView, NoKafka
+from seawall.ports.progress import request_ended
 
 
 @dataclass(slots=True)
@@ -124,6 +125,7 @@ class SharedClient:
             else:
                 return view_of(self.connection, metadata)
             finally:
+                request_ended()
                 drain(opened.client)
         return explain(self.connection, opened.trouble, self._timeout)
 

@@ -15,6 +15,7 @@ from seawall.adapters.times import KAFKA_GRACE_SECONDS
 from seawall.domain.errors import NotSupported, OutsideUnavailable, Refused
 from seawall.domain.kafka_log import TopicFailure, TopicTrouble
 from seawall.domain.partitions import PartitionId
+from seawall.ports.progress import request_ended
 
 ALREADY_EXISTS = frozenset({KafkaError.TOPIC_ALREADY_EXISTS})
 UNKNOWN_TOPIC = frozenset({KafkaError.UNKNOWN_TOPIC_OR_PART})
@@ -75,7 +76,9 @@ def wait_for(futures: Mapping[str, Future[Any]], timeout: float) -> tuple[dict[s
         except KafkaException as failure:
             errors[topic] = failure.args[0]
         except FutureTimeoutError:
+            request_ended()
             raise OutsideUnavailable(f"Kafka's client gave no answer for {named_topics(list(futures))}") from None
+    request_ended()
     return values, errors
 
 

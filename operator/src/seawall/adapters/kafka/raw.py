@@ -31,6 +31,7 @@ from seawall.adapters.times import KAFKA_RAW_CONNECT_SECONDS
 from seawall.adapters.tls import UnreadablePem, tls_context
 from seawall.domain.errors import OutsideUnavailable
 from seawall.domain.kafka import KafkaConnection
+from seawall.ports.progress import request_ended
 
 KEEPING = "keeping://"
 """As `proxy_url`, the library's way to have sockets made by somebody else: connections are direct all the same."""
@@ -172,6 +173,7 @@ class RawKafka:
             return await self._answer(self._manager.bootstrap_async(milliseconds), milliseconds)
 
         answer = self._manager.run(bootstrap)
+        request_ended()
         return answer if isinstance(answer, Silence) else None
 
     def brokers(self) -> list[int]:
@@ -204,6 +206,7 @@ class RawKafka:
             return {broker: await self._answer(future, milliseconds) for broker, future in sent.items()}
 
         answers: dict[int, Any] = self._manager.run(ask_all)
+        request_ended()
         return answers
 
     def _send(self, broker: int, request: Any) -> Any:

@@ -23,6 +23,7 @@ from seawall.adapters.clock import ServerDates
 from seawall.adapters.times import KUBE_REQUEST_SECONDS
 from seawall.api.pages import PERSON_HEADER
 from seawall.domain.errors import Conflict, Forbidden, OutsideUnavailable, Refused
+from seawall.ports.progress import request_ended
 
 Body = Mapping[str, Any]
 _PODS_BY_TLS = "/pods/https:"
@@ -224,6 +225,8 @@ class KubeApi:
             # The client wraps a failed TLS handshake, and nothing else, into an ApiException of status 0.
             asked = path.partition("?")[0]  # a query may have the key to the operator's pages
             raise OutsideUnavailable(f"{method} {asked}: no answer ({type(error).__name__})") from error
+        finally:
+            request_ended()
         return int(response.status), answer, response.headers.get("Content-Type", "")
 
     def shown_to_pods(self, path: str) -> Mapping[str, str]:

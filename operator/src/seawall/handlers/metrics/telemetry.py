@@ -21,6 +21,7 @@ from seawall.handlers.metrics.object_labels import ObjectGauge, labels_of
 from seawall.handlers.metrics.reassignment import ReassignmentTelemetry
 from seawall.handlers.metrics.rollout import RestartTelemetry
 from seawall.handlers.metrics.subscription import SubscriptionTelemetry
+from seawall.ports.progress import Progress
 from seawall.reconciler import Outcome, Ticked
 
 _KINDS = frozenset(kind.kind for kind in KINDS)
@@ -32,13 +33,17 @@ class Telemetry:
     Args:
         per_topic: whether every topic gets a series of its own: 10,000 topics are 10,000 series.
         namespaces: those that are served; empty: all.
+        monotonic: the clock by which ticks get on.
     """
 
-    def __init__(self, *, per_topic: bool, namespaces: Sequence[str] = ()) -> None:
+    def __init__(
+        self, *, per_topic: bool, namespaces: Sequence[str] = (), monotonic: Callable[[], float] = time.monotonic
+    ) -> None:
         self.registry = CollectorRegistry()
         self._per_topic = per_topic
         self._lock = threading.Lock()
-        self._started: dict[tuple[str, Key], float] = {}
+        self._monotonic = monotonic
+        self._running: dict[tuple[str, Key], Progress] = {}
         self._duration = Histogram(
             "seawall_reconcile_duration_seconds",
             "Duration of ticks",
@@ -104,29 +109,31 @@ class Telemetry:
         """
 
         def run(key: Key) -> Ticked:
-            labels, begun, outcome = (kind, key.namespace, key.name), time.monotonic(), Outcome.ERROR
+            labels, begun, outcome = (kind, key.namespace, key.name), self._monotonic(), Outcome.ERROR
+            progress = Progress(self._monotonic)
             with self._lock:
-                self._started[kind, key] = begun
+                self._running[kind, key] = progress
             self._in_progress.labels(*labels).set_to_current_time()
             try:
-                ticked = tick(key)
+                with progress.of_this_thread():
+                    ticked = tick(key)
                 outcome = ticked.outcome
                 if kind in _KINDS and ticked.conditions is not None:
                     self._conditions.measure(kind, key, ticked.conditions)
                 return ticked
             finally:
                 with self._lock:
-                    del self._started[kind, key]
+                    del self._running[kind, key]
                 self._in_progress.remove(*labels)
-                self._duration.labels(kind, outcome.value).observe(time.monotonic() - begun)
+                self._duration.labels(kind, outcome.value).observe(self._monotonic() - begun)
 
         return run
 
-    def longest_tick_seconds(self) -> float:
-        """How long the oldest running tick has been running; 0 when none is."""
-        now = time.monotonic()
+    def longest_without_progress(self) -> float:
+        """For how many seconds no request has ended in the running tick of which that is longest; 0: none runs."""
+        now = self._monotonic()
         with self._lock:
-            return max((now - begun for begun in self._started.values()), default=0.0)
+            return max((now - progress.at for progress in self._running.values()), default=0.0)
 
     def measure(self, key: Key, pool: Pool | None) -> None:
         """Replaces the metrics of one object's pool."""
