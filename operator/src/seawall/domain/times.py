@@ -227,7 +227,9 @@ takes says nothing of that: one of 10,000 topics sends hundreds, and a slow Kafk
 TURN_SECONDS = 1.0
 """How often a tick that waits for what another one asks takes over how that one gets on."""
 OPERATOR_DRAIN_SECONDS = 10
-"""How long a stopping process waits for its running ticks."""
+"""How long a stopping process waits for its running ticks, and no longer than its last renewal of the Lease counts. To
+give the Lease back takes two requests more, and the pod has 20 s for all (terminationGracePeriodSeconds); if they take
+longer, the kubelet ends the process, and the Lease ends by itself."""
 WATCH_INACTIVITY_SECONDS = 20
 """A watch without an event for this long is taken for dead; so an edit is seen within 30 s at worst."""
 TOPICS_CONFIGS_FRESH_FOR_MS = 30_000

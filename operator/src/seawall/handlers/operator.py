@@ -161,12 +161,16 @@ class Operator:
             await asyncio.sleep(LEASE_RETRY_SECONDS)
 
     async def _stop(self, tasks: list[asyncio.Task[None]]) -> None:
-        """Stops handing out work, waits for the running ticks, and only then gives the Lease back."""
-        self._queues.set_active(active=False)
-        await asyncio.to_thread(self._watcher.stop)
+        """Stops handing out work, waits for the running ticks, and only then gives the Lease back.
+
+        First ends whatever begins ticks: the queues with those that wait for a thread, and the election, which switches
+        queues on. The watcher ends while the ticks do, as the kubelet does not wait for one after the other.
+        """
         for task in tasks:
             task.cancel()
-        await hand_over(self._queues, self._elector, self._lease.release)
+        await asyncio.wait(tasks)
+        handed_over = hand_over(self._queues, self._elector, self._lease.release)
+        await asyncio.gather(asyncio.to_thread(self._watcher.stop), handed_over)
 
     async def _serve_pages(self) -> tuple[web.AppRunner, web.AppRunner]:
         """For people and Prometheus, by TLS; who it is, and what they may, is asked on each."""
