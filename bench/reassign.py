@@ -44,7 +44,7 @@ class Size:
     """Partitions of part "plan"; of part "move" (without it: 0 megabytes) what `Load` says."""
 
     partitions: int = 10_000
-    megabytes: int = 120
+    megabytes: int = 200
     topics: int = 20
     throttle: int = 6
     rounds: int = 5

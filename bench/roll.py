@@ -44,7 +44,7 @@ MAX_RATIO = 1.2
 class Size:
     """Entries that each datanode replays, and how often all is measured."""
 
-    entries: int = 300_000
+    entries: int = 900_000
     rounds: int = 5
 
 

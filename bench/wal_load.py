@@ -104,8 +104,9 @@ class Load:
 
     def _produce(self, topic: str, region: int) -> None:
         producer = Producer(
-            {"bootstrap.servers": self.servers, "acks": "all", "compression.type": "lz4", "linger.ms": 20,
-             "queue.buffering.max.messages": 500_000, "message.max.bytes": 2 << 20}
+            # A retry by a producer that is not idempotent would be in the log twice, or out of turn.
+            {"bootstrap.servers": self.servers, "acks": "all", "enable.idempotence": True, "compression.type": "lz4",
+             "linger.ms": 20, "queue.buffering.max.messages": 500_000, "message.max.bytes": 2 << 20}
         )  # fmt: skip
         key = encode_key(RecordKey(region_id=region, type=Full()))
         for number in range(self.each):
