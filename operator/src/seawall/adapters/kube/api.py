@@ -212,10 +212,14 @@ class KubeApi:
         headers: Mapping[str, str] | None = None,
     ) -> tuple[int, bytes, str]:
         """Status, body and content type of an answer."""
-        shown = {"Accept": accept, "Content-Type": content_type, **(headers or {}), **self.shown_to_pods(path)}
-        request = self._client.param_serialize(
-            method, path, header_params=shown, body=body, auth_settings=["BearerToken"]
-        )
+        asked = path.partition("?")[0]  # a query may have the key to the operator's pages
+        try:  # the token is read anew now and then: of a file that the kubelet replaces, or by a program
+            shown = {"Accept": accept, "Content-Type": content_type, **(headers or {}), **self.shown_to_pods(path)}
+            request = self._client.param_serialize(
+                method, path, header_params=shown, body=body, auth_settings=["BearerToken"]
+            )
+        except (config.ConfigException, OSError) as error:
+            raise OutsideUnavailable(f"{method} {asked}: no credentials ({type(error).__name__})") from error
         begun = self.dates.begin()
         try:
             response = self._client.call_api(*request, _request_timeout=self._timeout)
@@ -223,7 +227,6 @@ class KubeApi:
             answer = bytes(response.read())  # type: ignore[no-untyped-call]
         except (ApiException, HTTPError, OSError) as error:
             # The client wraps a failed TLS handshake, and nothing else, into an ApiException of status 0.
-            asked = path.partition("?")[0]  # a query may have the key to the operator's pages
             raise OutsideUnavailable(f"{method} {asked}: no answer ({type(error).__name__})") from error
         finally:
             request_ended()
