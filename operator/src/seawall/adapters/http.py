@@ -25,6 +25,7 @@ from urllib3.exceptions import (
     TimeoutError as HTTPTimeoutError,
 )
 
+from seawall.adapters.http_body import pieces
 from seawall.adapters.times import HTTP_ANSWER_SECONDS, HTTP_CONNECT_SECONDS
 from seawall.adapters.tls import UnreadablePem, tls_context, tls_sentence
 from seawall.domain.dataplane.connection import ClientTLS, NotReached, PartRefused, PartUnavailable, User
@@ -37,7 +38,6 @@ Reading one takes up to 1.4 times its size (measured: 1.06 to 1.38 for 70,000 re
 so many regions 0.35 times of it more (0.44 of 1.3 kB), two observations may do that at once, and the process takes up
 to 170 MiB besides (with 1,000 topics): 170 + 2 * 1.75 * 80 = 450 MiB, and the chart's limit is 512Mi. Each further
 database of that size takes 280 MiB more (value resources.limits.memory)."""
-CHUNK = 2**16
 SHOWN = 200
 
 
@@ -140,12 +140,9 @@ class Http:
             request_ended()
 
     def _body(self, response: urllib3.BaseHTTPResponse, until: float) -> bytes:
-        """A timeout of the socket counts anew with every byte: a trickle must not hold anybody for longer either."""
         body = BytesIO()
-        for chunk in response.stream(CHUNK):
-            body.write(chunk)
-            if time.monotonic() > until:
-                raise HTTPTimeoutError
+        for piece in pieces(response, until):
+            body.write(piece)
             if body.tell() > self._max_bytes:
                 raise PartRefused(NotReached.UNEXPECTED_ANSWER, self._too_large())
         return body.getvalue()

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import os
+import time
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from http import HTTPStatus
@@ -20,6 +21,7 @@ from kubernetes.client.exceptions import ApiException
 from urllib3.exceptions import HTTPError
 
 from seawall.adapters.clock import ServerDates
+from seawall.adapters.http_body import pieces
 from seawall.adapters.times import KUBE_REQUEST_SECONDS
 from seawall.api.pages import PERSON_HEADER
 from seawall.domain.errors import Conflict, Forbidden, OutsideUnavailable, Refused
@@ -66,7 +68,7 @@ class KubeApi:
         context: of the kubeconfig; None: the current one.
         is_anonymous: whether it has no credentials of its own: `create_as` asks as somebody else.
         shows_token: whether pods that are asked by way of the API server, and by TLS, are shown the token of who asks.
-        request_seconds: the deadline of one request.
+        request_seconds: to connect, until an answer begins, and until it is all there: a deadline for each of these.
     """
 
     def __init__(
@@ -224,7 +226,7 @@ class KubeApi:
         try:
             response = self._client.call_api(*request, _request_timeout=self._timeout)
             self.dates.hear(begun, response.headers.get("Date"))
-            answer = bytes(response.read())  # type: ignore[no-untyped-call]
+            answer = b"".join(pieces(response.response, time.monotonic() + self._timeout[1]))
         except (ApiException, HTTPError, OSError) as error:
             # The client wraps a failed TLS handshake, and nothing else, into an ApiException of status 0.
             raise OutsideUnavailable(f"{method} {asked}: no answer ({type(error).__name__})") from error
