@@ -22,6 +22,7 @@ from seawall.api.v1alpha1.verification import WALVerification
 from seawall.controllers.brokers import BrokersController
 from seawall.controllers.ledger import LedgerWatch
 from seawall.domain.conditions import find_condition
+from seawall.domain.times import MANAGED_KAFKA_LOST_SECONDS
 from seawall.observe.shared_brokers import BrokersObserver
 from seawall.reconciler import Reconciler, Ticked
 from tests.backup import test_backup_policy as backups
@@ -350,8 +351,13 @@ def beside_who_makes_nodes(world: managed_world.ManagedWorld, process: Process) 
         return told_by(world.kube, WALCluster, managed_world.WAL, ConditionType.KAFKA_NODES_HEALTHY)
 
     def passes(seconds: float) -> None:
+        """Who makes nodes looks at them more often than the other one waits: a volume is lost."""
         world.go_on()
         observes_nodes()
+        while seconds > MANAGED_KAFKA_LOST_SECONDS:
+            world.time.time += timedelta(seconds=MANAGED_KAFKA_LOST_SECONDS)
+            seconds -= MANAGED_KAFKA_LOST_SECONDS
+            observes_nodes()
         world.time.time += timedelta(seconds=seconds)
 
     return Stage(process, managed_world.WAL, world.kube, reported, passes, own_pace=True)

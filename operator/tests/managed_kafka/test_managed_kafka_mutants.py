@@ -32,6 +32,7 @@ from tests.managed_kafka import test_managed_kafka as stories
 from tests.managed_kafka import test_managed_kafka_network as networked
 from tests.managed_kafka import test_managed_kafka_scale as scaled
 from tests.managed_kafka import test_since as gaps
+from tests.managed_kafka import test_unreadable_objects as unreadable
 from tests.support.mutants import Mutant, find_survivors
 from tests.support.source_mutants import rewritten
 from tests.worlds.managed_world import ManagedWorld
@@ -273,6 +274,10 @@ MUTANTS: tuple[Mutant, ...] = (
     (
         rewritten(plan, "plan", "if volumes and not case.identity.formed:", "if False:", decide),
         stories.test_no_token_is_given_before_all_nodes_have_volumes,
+    ),
+    (
+        rewritten(decide, "_obstacle", "if observed.obstacle is None", "if True"),
+        of_a_world(partial(unreadable.test_what_may_not_be_read_is_told_and_nothing_is_done, "find")),
     ),
     *SCALED,
 )

@@ -79,8 +79,11 @@ class ManagedKafkaController(Controller[WALCluster, Observed, WALClusterStatus, 
             return Observed(time)
         if self.objects is None:
             return Observed(time, is_enabled=False)
-        certificates = read_certificates(self.kube, obj.metadata.key, managed)
-        known = self.objects.find(obj.metadata.key)
+        try:
+            certificates = read_certificates(self.kube, obj.metadata.key, managed)
+            known = self.objects.find(obj.metadata.key)
+        except Refused as error:
+            return Observed(time, obstacle=str(error))
         found = Observed(time, known, certificates=certificates, operator=self.operator_namespace)
         nodes = found_nodes(obj.metadata.key, managed, found.found)
         lost = lost_nodes(obj, nodes, found)

@@ -1,6 +1,6 @@
 """What the controller of a managed Kafka decides: a pure function of the object and of what was observed.
 
-name usable → identity clear → nothing of a former life → what is to be done (plan.py), else how the nodes are
+name usable, readable → identity clear → nothing of a former life → what is to be done (plan.py), else how nodes are
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from seawall.domain.conditions import (
     of_kinds,
     with_own,
 )
-from seawall.domain.decision import FAILURES, Decision, Published, silent
+from seawall.domain.decision import FAILURES, Decision, Failure, Published, silent
 from seawall.domain.managed_kafka.actions import MakeIdentity, ManagedAction
 from seawall.domain.managed_kafka.case import Case, declared_formats, pinned_id, why_not_secured
 from seawall.domain.managed_kafka.found import Observed
@@ -49,12 +49,8 @@ def decide(cluster: WALCluster, observed: Observed) -> ManagedDecision:
     managed = cluster.managed_kafka
     if managed is None or cluster.metadata.deletion_timestamp is not None:
         return silent(cluster, "there is no managed Kafka, or the WALCluster goes")
-    if not _USABLE.fullmatch(cluster.metadata.name):
-        message = f"{cluster.metadata.name} cannot be part of a host name: use at most 40 letters, digits and dashes"
-        return _publishing(cluster, observed, _verdict(Reason.NAME_NOT_USABLE, message))
-    if not observed.is_enabled:
-        message = "this operator may not run a Kafka: install it with managedKafka.enabled: true"
-        return _publishing(cluster, observed, _verdict(Reason.NOT_ENABLED, message))
+    if (obstacle := _obstacle(cluster, observed)) is not None:
+        return _publishing(cluster, observed, obstacle)
     nodes = found_nodes(cluster.metadata.key, managed, observed.found)
     match find_identity(nodes, observed, pinned_id(cluster)):
         case Unclear(message):
@@ -63,6 +59,17 @@ def decide(cluster: WALCluster, observed: Observed) -> ManagedDecision:
             return _making(cluster, observed, nodes)
         case identity:
             return _manage(Case(cluster, nodes, observed, identity))
+
+
+def _obstacle(cluster: WALCluster, observed: Observed) -> Verdict | None:
+    """Why nothing can be known of nodes."""
+    if not _USABLE.fullmatch(cluster.metadata.name):
+        message = f"{cluster.metadata.name} cannot be part of a host name: use at most 40 letters, digits and dashes"
+        return _verdict(Reason.NAME_NOT_USABLE, message)
+    if not observed.is_enabled:
+        message = "this operator may not run a Kafka: install it with managedKafka.enabled: true"
+        return _verdict(Reason.NOT_ENABLED, message)
+    return None if observed.obstacle is None else Failure(observed.obstacle, final=True).verdict
 
 
 def _making(cluster: WALCluster, observed: Observed, nodes: tuple[Node, ...]) -> ManagedDecision:

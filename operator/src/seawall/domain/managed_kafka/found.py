@@ -200,6 +200,7 @@ class Observed:
         is_enabled: whether this operator may run a Kafka.
         certificates: as they are in their Secrets; None: this Kafka has none, or nobody has looked.
         operator: the namespace of this operator.
+        obstacle: why its objects may not be read, in one sentence: a right that this operator lacks.
     """
 
     time: TrustedTime
@@ -209,3 +210,4 @@ class Observed:
     is_enabled: bool = True
     certificates: Certificates | None = None
     operator: str = ""
+    obstacle: str | None = None
