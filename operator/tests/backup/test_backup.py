@@ -139,6 +139,45 @@ def test_a_driver_that_dies_is_tried_again_and_what_it_left_does_not_count() -> 
     assert found.status.manifest.name == f"full-{found.metadata.uid[:8]}-2-000000.json.gz"
 
 
+def until_released(world: BackupWorld) -> None:
+    """Until its first attempt is over."""
+    process = world.backer()
+    while world.walbackup().status.stage is not JobStage.RELEASING:
+        world.settle_backup(process=process, ticks=1)
+
+
+def settles_soon(world: BackupWorld) -> None:
+    """Its second attempt begins in a time in which nobody waits by a wrong clock, and passes."""
+    began = world.time.time
+    found = world.settle_backup()
+    assert (found.status.stage, found.status.attempt) == (JobStage.COMPLETED, 2)
+    assert world.time.time - began < timedelta(minutes=5)
+
+
+def test_a_clock_that_was_ahead_when_an_attempt_ended_keeps_no_backup() -> None:
+    world = BackupWorld(dies=1)
+    world.back_up(FULL)
+    world.settle_backup(ticks=1)
+    world.time.ahead = timedelta(days=3)
+    until_released(world)
+    attempt_time = world.walbackup().status.attempt_time
+    assert attempt_time is not None
+    assert attempt_time <= world.time.time
+    world.time.ahead = timedelta(0)
+    settles_soon(world)
+
+
+def test_the_next_attempt_waits_for_no_time_that_is_to_come() -> None:
+    """An older version wrote it, by a clock that was ahead."""
+    world = BackupWorld(dies=1)
+    world.back_up(FULL)
+    until_released(world)
+    found = world.walbackup()
+    ahead = found.status.model_copy(update={"attempt_time": world.time.time + timedelta(days=3)})
+    world.kube.replace_status(found, ahead)
+    settles_soon(world)
+
+
 def test_three_drivers_that_die_end_it_without_a_manifest() -> None:
     world = BackupWorld(dies=3)
     found = world.backed_up()

@@ -14,7 +14,7 @@ from seawall.api.meta import Key
 from seawall.controllers import backup as wal_backup
 from seawall.controllers.backup import WALBackupController
 from seawall.domain.backup import contract, kind, parent, policy, policy_case, runs, selection
-from seawall.domain.spark_job import attempt, case, holding
+from seawall.domain.spark_job import attempt, case, decide, holding
 from tests.backup import test_backup as stories
 from tests.backup import test_backup_chain as chains
 from tests.backup import test_backup_policy as policies
@@ -185,6 +185,14 @@ MUTANTS: tuple[Mutant, ...] = (
     (rewritten(policy, "_begin", "and case.last_run is None", ""), immediate),
     (rewritten(policy, "_begin", "due.append(case.created)", "pass"), immediate),
     (gaps_allowed, chains.test_records_that_were_deleted_before_they_were_backed_up_end_the_chain),
+    (
+        rewritten(WALBackupController, "now", "self.clock.trusted().shared", "self.clock.now()"),
+        stories.test_a_clock_that_was_ahead_when_an_attempt_ended_keeps_no_backup,
+    ),
+    (
+        rewritten(decide, "_in_time", "not_to_come(obj.status.attempt_time, now)", "obj.status.attempt_time"),
+        stories.test_the_next_attempt_waits_for_no_time_that_is_to_come,
+    ),
     (any_parent, chains.test_a_parent_that_failed_is_not_continued),
     (
         any_store,

@@ -13,11 +13,13 @@ from seawall.api.v1alpha1.backup_template import BackupLevel
 from seawall.api.v1alpha1.restore_status import RestoreStage
 from seawall.controllers.restore import WALRestoreController
 from seawall.domain import clocks
+from seawall.domain.clocks import TrustedTime
 from seawall.domain.restore import cluster_pin, decide, inspecting, scratch, scratch_removal
 from seawall.domain.restore.actions import KeepForScratch
 from seawall.domain.restore.attempt import verdict_of
 from seawall.domain.restore.contract import RestoreSummary
 from tests.restore import test_cluster_replaced as replaced
+from tests.restore import test_restore_clock as clock
 from tests.restore import test_scratch as stories
 from tests.restore import test_scratch_adversary as moved
 from tests.support.mutants import Mutant, find_survivors
@@ -156,6 +158,11 @@ def in_everybodys_way(patch: Patch) -> None:
     patch.setattr("seawall.observe.claims.is_scratch", lambda _: False)
 
 
+def wall_clock(patch: Patch) -> None:
+    """The operator's own clock counts."""
+    patch.setattr(TrustedTime, "shared", property(lambda self: self.now))
+
+
 MUTANTS: tuple[Mutant, ...] = (
     (no_finalizer, stories.test_a_backup_comes_back_beside_the_log_and_leaves_nothing_behind),
     (no_waiting_for_late_ones, stories.test_a_topic_that_is_asked_for_and_appears_late_goes_with_its_restore),
@@ -242,6 +249,11 @@ MUTANTS: tuple[Mutant, ...] = (
     (
         rewritten(WALRestoreController, "_kafka", "(replaced := why_replaced(obj.status, found)) is not None", "False"),
         replaced.test_a_walcluster_that_is_made_again_before_any_call_that_makes_topics_gets_none,
+    ),
+    (wall_clock, clock.test_a_clock_that_was_ahead_when_an_attempt_ended_keeps_no_drill),
+    (
+        rewritten(decide, "_in_time", "not_to_come(obj.status.attempt_time, now)", "obj.status.attempt_time"),
+        clock.test_an_end_of_an_attempt_that_is_to_come_counts_from_now_on,
     ),
     (never_given_up, stories.test_a_deletion_gives_up_on_a_kafka_that_does_not_answer_and_names_what_is_left),
     (waits_for_ever, stories.test_a_drill_that_cannot_begin_ends_and_says_what_it_waited_for),

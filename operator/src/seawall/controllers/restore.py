@@ -97,22 +97,22 @@ class WALRestoreController(Controller[WALRestore, Observed, WALRestoreStatus, Re
         """What the stage needs."""
         is_deleted = obj.metadata.deletion_timestamp is not None
         if obj.status.is_over or (is_deleted and SCRATCH_FINALIZER not in obj.metadata.finalizers):
-            return Observed(self.clock.now())
+            return Observed(self.clock.trusted().shared)
         try:
             return self._read_left(obj) if is_deleted else self._read_parts(obj)
         except Refused as error:
-            return Observed(self.clock.now(), obstacle=str(error))
+            return Observed(self.clock.trusted().shared, obstacle=str(error))
 
     def _read_parts(self, obj: WALRestore) -> Observed:
         stage, key = obj.status.stage, attempt_key(obj.metadata.key, obj.status.attempt)
         application = self.applications.get(key) if stage in RUNS else None
         cluster = self._cluster(obj)
         if cluster is None or isinstance(cluster.spec, InvalidSpec) or isinstance(obj.spec, InvalidSpec):
-            return Observed(self.clock.now(), cluster, application=application)
+            return Observed(self.clock.trusted().shared, cluster, application=application)
         is_drill = obj.spec.scratch is not None
         begins = stage is RestoreStage.INSPECTING and not obj.status.topics and not is_drill
         return Observed(
-            now=self.clock.now(),
+            now=self.clock.trusted().shared,
             cluster=cluster,
             request=self.kube.get_config_map(key) if stage in RUNS else None,
             application=application,
@@ -141,7 +141,7 @@ class WALRestoreController(Controller[WALRestore, Observed, WALRestoreStatus, Re
 
     def _read_left(self, obj: WALRestore) -> Observed:
         """What a deletion has to remove; the WALCluster may be going, too."""
-        now, namespace = self.clock.now(), obj.metadata.namespace
+        now, namespace = self.clock.trusted().shared, obj.metadata.namespace
         if self.kube.is_terminating(namespace) or isinstance(obj.spec, InvalidSpec):
             return Observed(now, terminating=True)
         cluster = self.kube.get(WALCluster, _cluster_key(obj, obj.spec))

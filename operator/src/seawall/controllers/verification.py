@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from datetime import datetime
 from typing import ClassVar
 
 from seawall.api.meta import InvalidSpec, Key
@@ -24,10 +23,6 @@ class WALVerificationController(SparkJobController[WALVerification, WALVerificat
 
     meter: VerificationMeter
     kind: str = WALVerification.KIND.kind
-
-    def now(self) -> datetime:
-        """The API server's clock: verdicts are put in order by when they were, and leaders have clocks of their own."""
-        return self.clock.trusted().shared
 
     def measure(self, obj: WALVerification) -> None:
         """When the log was last verified."""

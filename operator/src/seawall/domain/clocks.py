@@ -31,6 +31,18 @@ def prolonged(written: Stretch | None, now: datetime, longest_break: timedelta) 
     return written if is_fresh else written.model_copy(update={"until_time": now})
 
 
+def not_to_come(written: datetime | None, now: datetime) -> datetime | None:
+    """A time of a status that something is counted from. One that is to come was written by a clock that was wrong.
+
+    When it really was, nobody knows: it counts from now on, and whoever counts writes that down.
+
+    Args:
+        written: what the status has.
+        now: by a clock that all operators share.
+    """
+    return now if written is not None and written > now + CLOCKS_AGREE else written
+
+
 class Agreement(StrEnum):
     """Whether the two clocks agree; each member is a reason of a condition."""
 

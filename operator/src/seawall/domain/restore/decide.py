@@ -24,12 +24,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
+from datetime import datetime
 
 from seawall.api.meta import SCRATCH_FINALIZER, Condition, ConditionType, InvalidSpec
 from seawall.api.v1alpha1.cluster import WALCluster, WALClusterSpec
 from seawall.api.v1alpha1.restore import WALRestore, WALRestoreSpec
 from seawall.api.v1alpha1.restore_status import MAX_RESTORE_FINDINGS, RestoreStage, WALRestoreStatus
 from seawall.api.v1alpha1.spark_job import Outcome
+from seawall.domain.clocks import not_to_come
 from seawall.domain.conditions import (
     ConditionBuilder,
     Outlook,
@@ -95,13 +97,19 @@ def decide(obj: WALRestore, observed: Observed) -> RestoreDecision:
         return release(obj.status)
     if obj.status.is_over:
         return wait_for_ttl(obj, "restore", obj.status.completion_time, observed.now)
-    decision = let_go(obj, observed) if is_deleted else _decide(obj, observed)
+    decision = let_go(obj, observed) if is_deleted else _decide(_in_time(obj, observed.now), observed)
     decision = replace(decision, status=with_pin(decision.status, observed.cluster))
 
     def publish(verdict: Verdict) -> Published[WALRestoreStatus]:
         return published(obj.status.conditions, _with_conditions(obj, decision.status, verdict, observed))
 
     return replace(decision, publish=publish)
+
+
+def _in_time(obj: WALRestore, now: datetime) -> WALRestore:
+    """No wait is counted from a time that is to come."""
+    since = not_to_come(obj.status.attempt_time, now)
+    return replace(obj, status=obj.status.model_copy(update={"attempt_time": since}))
 
 
 def _decide(obj: WALRestore, observed: Observed) -> RestoreDecision:

@@ -21,11 +21,13 @@ A pause stops only what would be begun: a job that runs goes on, and its hold is
 from __future__ import annotations
 
 from dataclasses import replace
+from datetime import datetime
 from typing import Any, assert_never
 
 from seawall.api.meta import Condition, ConditionType, InvalidSpec
 from seawall.api.resource import Resource
 from seawall.api.v1alpha1.spark_job import JobStage
+from seawall.domain.clocks import not_to_come
 from seawall.domain.conditions import (
     ConditionBuilder,
     Outlook,
@@ -50,12 +52,18 @@ def decide(kind: JobKind[SpecT, StatusT], obj: Resource[Any, StatusT], observed:
         return silent(obj, f"the {kind.noun} is being deleted, and what it owns with it")
     if obj.status.is_over:
         return _after_the_end(kind, obj, observed)
-    decision = _decide(kind, obj, observed)
+    decision = _decide(kind, _in_time(obj, observed.now), observed)
 
     def publish(verdict: Verdict) -> Published[StatusT]:
         return published(obj.status.conditions, _with_conditions(kind, obj, decision.status, verdict, observed))
 
     return replace(decision, publish=publish)
+
+
+def _in_time(obj: Resource[Any, StatusT], now: datetime) -> Resource[Any, StatusT]:
+    """No wait is counted from a time that is to come."""
+    since = not_to_come(obj.status.attempt_time, now)
+    return replace(obj, status=obj.status.model_copy(update={"attempt_time": since}))
 
 
 def _after_the_end(
