@@ -44,10 +44,10 @@ TASK = """
 import json, sys
 from sparkjob.wire.reader import Range
 from wal_backup.store import parse_place
-from wal_backup.task import write_object
+from wal_backup.task import write_objects
 from sparkjob.fields import Fields
 ranges, options, storage, path = json.loads(sys.argv[1])
-write_object([Range(*each) for each in ranges], options, parse_place(Fields("storage", storage)), "bench", path)
+write_objects([Range(*each) for each in ranges], options, parse_place(Fields("storage", storage)), "bench", path)
 """
 EMPTY_PROGRAM = """
 from sparkjob.session import open_session

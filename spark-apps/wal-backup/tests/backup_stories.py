@@ -30,7 +30,7 @@ from wal_backup.check import check_object, objects_of
 from wal_backup.manifest import Manifest, Parent, parse_manifest
 from wal_backup.request import TopicRange
 from wal_backup.store import Folder
-from wal_backup.task import TaskResult, write_object
+from wal_backup.task import TaskResult, write_objects
 from wal_backup.trouble import find_trouble
 
 EXAMPLE = Path(__file__).parents[1] / "contract/manifest.json"
@@ -94,7 +94,7 @@ def a_log_that_was_cut_off_while_it_was_read(bed: Bed) -> None:
 
 def an_object_that_the_store_cut(bed: Bed) -> None:
     def cut(results: Sequence[TaskResult]) -> None:
-        (stored,) = (result.object for result in results if result.object is not None)
+        (stored,) = (each for result in results for each in result.objects)
         path = bed.chain / stored.path
         path.write_bytes(path.read_bytes()[:-1])
 
@@ -148,7 +148,7 @@ def _write(bed: Bed, topic: str, end: int) -> TaskResult:
     """A task, in this process."""
     place, options = Folder(bed.storage["folder"]["path"]), {"bootstrap.servers": bed.topics.servers}
     folder = str(bed.chain.relative_to(bed.objects))
-    return write_object([Range(topic, 0, end)], options, place, folder, "data/story-1/00000-0.parquet")
+    return write_objects([Range(topic, 0, end)], options, place, folder, "data/story-1/00000-0.parquet")
 
 
 def holes(bed: Bed) -> None:

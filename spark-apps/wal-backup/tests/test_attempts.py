@@ -27,7 +27,7 @@ from sparkjob.s3 import S3
 from sparkjob.wire.reader import Range
 from wal_backup.layout import object_path
 from wal_backup.store import Folder
-from wal_backup.task import write_object
+from wal_backup.task import write_objects
 
 pytest_plugins = ("spark_beds", "backup_beds")
 pytestmark = WITH_SPARK
@@ -40,9 +40,9 @@ TASK = """
 import json, sys
 from sparkjob.wire.reader import Range
 from wal_backup.store import Folder
-from wal_backup.task import write_object
+from wal_backup.task import write_objects
 ranges, options, place, folder, path = json.loads(sys.argv[1])
-write_object([Range(*each) for each in ranges], options, Folder(**place), folder, path)
+write_objects([Range(*each) for each in ranges], options, Folder(**place), folder, path)
 """
 """What Spark's Python worker runs in a task, with the same function."""
 
@@ -192,7 +192,7 @@ def test_half_an_object_that_a_failing_task_publishes_is_garbage(bed: Bed, monke
     with monkeypatch.context() as patch:
         patch.setattr(shutil, "copyfileobj", breaks)
         with pytest.raises(Interrupted, match="Input/output error"):
-            write_object([Range(topic, 0, RECORDS)], options, place, folder, path)
+            write_objects([Range(topic, 0, RECORDS)], options, place, folder, path)
     assert (bed.chain / path).stat().st_size == BYTES
     answer = bed.back_up((topic, 0, RECORDS))
     is_whole(bed, answer, topic)

@@ -143,6 +143,13 @@ def test_a_disk_that_does_not_take_it_interrupts(
     assert (tmp_path / manifest_path(FULL)).exists() is of_folders
 
 
+def test_what_is_in_no_chain_is_written_all_the_same(tmp_path: Path) -> None:
+    place = Store(Folder(str(tmp_path)))
+    for path in ("one", "two/three"):
+        place.write(path, b"content")
+        assert place.read(path) == b"content"
+
+
 def test_a_file_system_that_syncs_no_folders_is_one_all_the_same(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -29,7 +29,7 @@ from wal_backup.parquet import Section
 from wal_backup.plan import plan_tasks
 from wal_backup.request import BackupRequest, TopicRange
 from wal_backup.store import Store
-from wal_backup.task import RangeRead, TaskResult, write_object
+from wal_backup.task import RangeRead, TaskResult, write_objects
 from wal_backup.trouble import find_cut, find_trouble
 from wal_backup.verify import Verifier
 
@@ -167,7 +167,7 @@ class Backup:
             context = TaskContext.get()
             number = 0 if context is None else context.taskAttemptId()
             try:
-                return write_object(task[1], options, place, folder, object_path(name, attempt, task[0], number))
+                return write_objects(task[1], options, place, folder, object_path(name, attempt, task[0], number))
             except Refused as refused:
                 return refused  # an answer, and no failure: Spark would ask three times more
 
@@ -198,7 +198,7 @@ class Backup:
             started_time=_text(began),
             finished_time=_text(datetime.now(UTC)),
             topics=tuple(_topic(topic, reads[topic.name], sections[topic.name]) for topic in request.topics),
-            objects=tuple(result.object for result in results if result.object is not None),
+            objects=tuple(each for result in results for each in result.objects),
             last_records={topic.name: last[topic.name] for topic in request.topics if topic.name in last},
             restore_point=request.point,
         )

@@ -5,6 +5,7 @@ from __future__ import annotations
 from uuid import uuid4
 
 ROOT = "seawall-wal/1"
+_PARQUET = ".parquet"
 
 
 def chains_folder(cluster_id: str) -> str:
@@ -24,7 +25,12 @@ def manifests_folder(chain: str) -> str:
 
 def object_path(backup: str, attempt: int, task: int, task_attempt: int) -> str:
     """An object below its chain: no other task, and no other attempt of this one, writes to the same."""
-    return f"{attempt_folder(backup, attempt)}/{task:05}-{task_attempt}.parquet"
+    return f"{attempt_folder(backup, attempt)}/{task:05}-{task_attempt}{_PARQUET}"
+
+
+def part_path(path: str, part: int) -> str:
+    """Where the objects of a task are whose records are too many for one; the first has the path itself."""
+    return path if part == 0 else f"{path.removesuffix(_PARQUET)}-{part}{_PARQUET}"
 
 
 def attempt_folder(backup: str, attempt: int) -> str:
@@ -35,4 +41,4 @@ def attempt_folder(backup: str, attempt: int) -> str:
 def partial_path(path: str) -> str:
     """Where an object of a chain is, in a folder, until it is whole: nobody lists it, and it goes with its chain."""
     depth = len(chain_folder("cluster", "chain").split("/"))
-    return "/".join((*path.split("/")[:depth], "tmp", uuid4().hex))
+    return "/".join((*path.split("/")[:-1][:depth], "tmp", uuid4().hex))

@@ -72,6 +72,8 @@ class SectionWriter:
         self._records: list[Record] = []
         self._bytes = self._largest = 0
         self._topic = ""
+        self.size = 0
+        """Bytes of the file, without what is not written yet."""
         self._writer = pq.ParquetWriter(
             path,
             SCHEMA,
@@ -106,6 +108,7 @@ class SectionWriter:
             return
         records = self._records
         self._writer.write_table(_table(self._topic, records), row_group_size=len(records))
+        self.size = self.path.stat().st_size
         ends = records[0].offset, records[-1].offset
         newest = max(record.timestamp for record in records)
         counts = len(records), self._bytes, self._largest, newest

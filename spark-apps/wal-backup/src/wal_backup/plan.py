@@ -1,4 +1,7 @@
-"""Which task reads what: large topics are split, small ones share a task, and so an object."""
+"""Which task reads what: large topics are split, small ones share a task, and so an object.
+
+How large records are nobody knows before: of many bytes a task makes several objects (`task.py`).
+"""
 
 from __future__ import annotations
 
