@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import pytest
@@ -20,6 +20,7 @@ from sparkjob.wire.batches import nulls, to_bytes
 from sparkjob.wire.connection import Connection
 from sparkjob.wire.produce import produce_request
 from wal_subscription import copier
+from wal_subscription.copier import Copied, Job, Sides
 from wal_subscription.micro_batches import MicroBatches
 from wal_subscription.request import Topic, parse_request
 from wal_subscription.stops import Reason, Stop
@@ -161,6 +162,36 @@ def test_a_source_that_lost_its_end(mirror: Mirror, source_kafka: KafkaProcesses
         wait_until(is_over, "it stops", within=60)
         (stop,) = micro.stops
         assert (stop.reason, stop.offset) == (Reason.DIVERGED, 35)
+    assert mirror.target.of(name).end == 40
+
+
+def test_a_source_that_lost_its_end_after_it_was_planned_and_is_longer_when_it_is_copied(
+    mirror: Mirror, source_kafka: KafkaProcesses
+) -> None:
+    """Its last record would be the target's by the next plan; what is between would never be compared."""
+    name, planned = "exchanged", list[Job]()
+    mirror.make(name)
+    log = source_kafka.log_file(0, name)
+    mirror.source.topics.append({name: RECORDS[:35]})
+    size = log.stat().st_size
+    mirror.source.topics.append({name: RECORDS[35:]})
+
+    def exchange(jobs: Sequence[Job], sides: Sides, in_trouble: Callable[[str], bool]) -> list[Copied]:
+        if mirror.target.of(name).end == 40 and not planned:
+            planned.extend(jobs)
+            source_kafka.kill(0)
+            os.truncate(log, size)
+            source_kafka.start(0)
+            mirror.source.topics.append({name: [(b"of", b"another leader")] * 20})
+            copier.forget_connections()
+        return run_here(jobs, sides, in_trouble)
+
+    micro = MicroBatches(mirror.parsed(), exchange)
+    assert mirror.run(micro) == []
+    mirror.source.topics.append({name: RECORDS[:2]})
+    micro.once()
+    assert [(job.end, job.compares) for job in planned] == [(42, False)]
+    assert [(stop.reason, stop.offset) for stop in micro.stops] == [(Reason.DIVERGED, 39)]
     assert mirror.target.of(name).end == 40
 
 
