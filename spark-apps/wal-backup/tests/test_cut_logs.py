@@ -17,7 +17,7 @@ from wal_backup.backup import pieces_of
 from wal_backup.manifest import LastRecord
 from wal_backup.request import TopicRange
 from wal_backup.store import Folder
-from wal_backup.task import RangeRead, TaskResult, write_object
+from wal_backup.task import RangeRead, TaskResult, write_objects
 from wal_backup.trouble import find_cut, find_trouble
 
 WANTED = TopicRange("t", "id", 0, 0, 100, {}, ())
@@ -54,7 +54,7 @@ def backed_up(*order: Range, is_cut: bool = True) -> dict[str, list[Piece]]:
     with TemporaryDirectory() as folder, pytest.MonkeyPatch.context() as patch:
         patch.setattr(task, "Reader", reader_of(log))
         for number, wanted in enumerate(order):
-            results.append(write_object([wanted], {}, Folder(folder), "chain", f"{number}.parquet"))
+            results.append(write_objects([wanted], {}, Folder(folder), "chain", f"{number}.parquet"))
             if is_cut:
                 log[90:] = [NEW] * 30
     return pieces_of(results)
@@ -82,5 +82,5 @@ def test_what_was_read_is_told_by_epochs() -> None:
     last = LastRecord(97, "digest")
     read = RangeRead("t", 50, ((60, 62), (80, 85), (98, 100)), ((3, 50), (4, 85), (5, 90)), last)
     none = RangeRead("t", 100, ((100, 120),), (), None)
-    pieces = pieces_of([TaskResult((read, none), (), None)])
+    pieces = pieces_of([TaskResult((read, none), (), ())])
     assert pieces == {"t": [Piece(3, 50, 80), Piece(4, 85, 90), Piece(5, 90, 98)]}
