@@ -14,6 +14,7 @@ from typing import Any, cast
 
 import pytest
 
+from seawall import progress
 from seawall.adapters.greptimedb.interfaces import GreptimeDB
 from seawall.adapters.greptimedb.sql_session import SQLSession
 from seawall.adapters.http import Http, Part
@@ -33,8 +34,7 @@ from seawall.handlers.operator import Operator
 from seawall.observe import chains
 from seawall.observe.ledger import LedgerObserver
 from seawall.observe.shared_brokers import BrokersObserver
-from seawall.ports import progress
-from seawall.ports.progress import Progress, Turn, request_ended
+from seawall.progress import Progress, Turn, request_ended
 from seawall.reconciler import Outcome, Ticked
 from seawall_e2e.waiting import WaitedInVain, wait_until
 from tests.support.clock import Time

@@ -29,7 +29,7 @@ from seawall.adapters.http_body import pieces
 from seawall.adapters.times import HTTP_ANSWER_SECONDS, HTTP_CONNECT_SECONDS
 from seawall.adapters.tls import UnreadablePem, tls_context, tls_sentence
 from seawall.domain.dataplane.connection import ClientTLS, NotReached, PartRefused, PartUnavailable, User
-from seawall.ports.progress import request_ended
+from seawall.progress import request_ended
 
 MAX_BYTES = 80 * 2**20
 """No more of an answer is read: the largest is a metasrv's, 1.3 kB for each region, so this is some 64,000 regions.

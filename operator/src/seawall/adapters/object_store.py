@@ -16,7 +16,7 @@ from seawall.adapters.times import STORE_ANSWER_SECONDS, STORE_CONNECT_SECONDS, 
 from seawall.adapters.tls import UnreadablePem, tls_context
 from seawall.domain.errors import OutsideUnavailable, Refused
 from seawall.domain.object_store import MAX_OBJECT_BYTES, PAGE, S3Connection
-from seawall.ports.progress import request_ended
+from seawall.progress import request_ended
 
 if TYPE_CHECKING:
     from obstore.store import ClientConfig, S3Config, S3Credential

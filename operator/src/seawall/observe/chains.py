@@ -27,7 +27,7 @@ from seawall.domain.subscription.committed.chain import (
 from seawall.domain.subscription.reasons import Reason
 from seawall.observe.connections import resolve_s3
 from seawall.ports import Kube, ObjectStore, ObjectStores
-from seawall.ports.progress import request_ended
+from seawall.progress import request_ended
 
 NONE = -1
 AT_ONCE = 16

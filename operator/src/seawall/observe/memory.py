@@ -24,7 +24,7 @@ from seawall.domain.ledger.tables import TopicLog
 from seawall.domain.ledger.witness import Question, find_strangers, questions
 from seawall.domain.times import TOPICS_CONFIGS_FRESH_FOR_MS, TOPICS_SIZES_FRESH_FOR_MS
 from seawall.ports import KafkaAdmin, KafkaLogs
-from seawall.ports.progress import Turn
+from seawall.progress import Turn
 
 _FoundT = TypeVar("_FoundT")
 

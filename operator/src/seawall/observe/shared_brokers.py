@@ -15,7 +15,7 @@ from seawall.domain.brokers.decide import NothingObserved
 from seawall.domain.brokers.view import BrokersFound
 from seawall.domain.kafka import KafkaConnection
 from seawall.ports import Stopwatch
-from seawall.ports.progress import Turn
+from seawall.progress import Turn
 
 
 @dataclass(frozen=True, slots=True)

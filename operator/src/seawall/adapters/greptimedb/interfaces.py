@@ -21,7 +21,7 @@ from seawall.domain.dataplane.flush import FlushFailure
 from seawall.domain.dataplane.identity import Node, NodeRole
 from seawall.domain.dataplane.reports import DatanodeReport, newest_reports
 from seawall.domain.dataplane.wal_settings import DatanodeSettings, WALSettings
-from seawall.ports.progress import request_ended
+from seawall.progress import request_ended
 
 _TRANSIENT = frozenset({1000, 1002, 1003, 1005, 1006, 1007, 1008, 4007, 4008, 4009, 4010, 5000, 5001, 6000, 6001})
 """Codes of failures that may pass: a datanode is away, the region is opening, busy or moving, storage is slow."""

@@ -13,7 +13,7 @@ from typing import Generic, TypeVar
 from seawall.adapters.greptimedb.sql_errors import Late, Product, Sentences
 from seawall.adapters.times import HTTP_ANSWER_SECONDS, HTTP_CONNECT_SECONDS, SQL_OTHERS_SECONDS
 from seawall.domain.dataplane.connection import NotReached, PartRefused, PartUnavailable
-from seawall.ports.progress import request_ended
+from seawall.progress import request_ended
 
 Address = tuple[str, int]
 

@@ -15,7 +15,7 @@ from seawall.adapters.kafka.shared_answers import SharedAnswers
 from seawall.adapters.kafka.values import view_of
 from seawall.adapters.times import HEARSAY_SECONDS
 from seawall.domain.kafka import KafkaConnection, KafkaView, NoKafka
-from seawall.ports.progress import request_ended
+from seawall.progress import request_ended
 
 
 @dataclass(slots=True)

@@ -15,7 +15,7 @@ from seawall.adapters.times import KAFKA_GRACE_SECONDS
 from seawall.domain.errors import NotSupported, OutsideUnavailable, Refused
 from seawall.domain.kafka_log import TopicFailure, TopicTrouble
 from seawall.domain.partitions import PartitionId
-from seawall.ports.progress import request_ended
+from seawall.progress import request_ended
 
 ALREADY_EXISTS = frozenset({KafkaError.TOPIC_ALREADY_EXISTS})
 UNKNOWN_TOPIC = frozenset({KafkaError.UNKNOWN_TOPIC_OR_PART})

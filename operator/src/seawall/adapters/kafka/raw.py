@@ -31,7 +31,7 @@ from seawall.adapters.times import KAFKA_RAW_CONNECT_SECONDS
 from seawall.adapters.tls import UnreadablePem, tls_context
 from seawall.domain.errors import OutsideUnavailable
 from seawall.domain.kafka import KafkaConnection
-from seawall.ports.progress import request_ended
+from seawall.progress import request_ended
 
 KEEPING = "keeping://"
 """As `proxy_url`, the library's way to have sockets made by somebody else: connections are direct all the same."""

@@ -25,7 +25,7 @@ from seawall.adapters.http_body import pieces
 from seawall.adapters.times import KUBE_REQUEST_SECONDS
 from seawall.api.pages import PERSON_HEADER
 from seawall.domain.errors import Conflict, Forbidden, OutsideUnavailable, Refused
-from seawall.ports.progress import request_ended
+from seawall.progress import request_ended
 
 Body = Mapping[str, Any]
 _PODS_BY_TLS = "/pods/https:"

@@ -21,7 +21,7 @@ from seawall.handlers.metrics.object_labels import ObjectGauge, labels_of
 from seawall.handlers.metrics.reassignment import ReassignmentTelemetry
 from seawall.handlers.metrics.rollout import RestartTelemetry
 from seawall.handlers.metrics.subscription import SubscriptionTelemetry
-from seawall.ports.progress import Progress
+from seawall.progress import Progress
 from seawall.reconciler import Outcome, Ticked
 
 _KINDS = frozenset(kind.kind for kind in KINDS)
