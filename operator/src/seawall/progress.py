@@ -8,10 +8,14 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from contextvars import ContextVar
+from typing import ParamSpec, TypeVar
 
 from seawall.domain.times import TURN_SECONDS
+
+P = ParamSpec("P")
+T = TypeVar("T")
 
 
 class Progress:
@@ -43,10 +47,21 @@ _of_this_tick: ContextVar[Progress | None] = ContextVar("progress of the tick th
 
 
 def request_ended() -> None:
-    """Called by adapters after each request, and by who waits for other threads' requests."""
+    """Called by adapters after each request."""
     found = _of_this_tick.get()
     if found is not None:
         found.renew()
+
+
+def in_this_tick(work: Callable[P, T]) -> Callable[P, T]:
+    """The same for other threads that work for this tick: what ends in them counts here, too."""
+    found = _of_this_tick.get()
+
+    def run(*args: P.args, **kwargs: P.kwargs) -> T:
+        with nullcontext() if found is None else found.of_this_thread():
+            return work(*args, **kwargs)
+
+    return run
 
 
 class Turn:

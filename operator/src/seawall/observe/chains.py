@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 
 from seawall.api.meta import Key
@@ -27,7 +27,7 @@ from seawall.domain.subscription.committed.chain import (
 from seawall.domain.subscription.reasons import Reason
 from seawall.observe.connections import resolve_s3
 from seawall.ports import Kube, ObjectStore, ObjectStores
-from seawall.progress import request_ended
+from seawall.progress import in_this_tick
 
 NONE = -1
 AT_ONCE = 16
@@ -107,19 +107,12 @@ def read_all(read: Callable[[MirroredTopic], Newest], rows: Sequence[MirroredTop
     if threads <= 1:
         return {row.name: read(row) for row in rows}
     with ThreadPoolExecutor(threads, thread_name_prefix="chains") as pool:
-        asked = {row.name: pool.submit(read, row) for row in rows}
+        asked = {row.name: pool.submit(in_this_tick(read), row) for row in rows}
         try:
-            return {name: _awaited(answer) for name, answer in asked.items()}
+            return {name: answer.result() for name, answer in asked.items()}
         except SeawallError:
             pool.shutdown(wait=False, cancel_futures=True)
             raise
-
-
-def _awaited(answer: Future[Newest]) -> Newest:
-    try:
-        return answer.result()
-    finally:
-        request_ended()
 
 
 def read_newest(store: ObjectStore, place: Place, writer: str, row: MirroredTopic, known: KnownChains) -> Newest:

@@ -18,6 +18,7 @@ from seawall.adapters.times import DATANODE_ANSWER_SECONDS, DATANODE_SILENT_SECO
 from seawall.domain.dataplane.connection import NotReached, PartRefused, PartUnavailable
 from seawall.domain.dataplane.reports import DatanodeReport
 from seawall.domain.dataplane.wal_settings import DatanodeSettings
+from seawall.progress import in_this_tick
 
 DATANODE = Part("a datanode", "dataPlane.greptimedb.datanodeHttpPort", NotReached.UNEXPECTED_ANSWER, "no TLS")
 AT_ONCE = 16
@@ -63,7 +64,7 @@ class DatanodeConfigs:
 
     def _ask(self, asked: Sequence[_Process]) -> None:
         with ThreadPoolExecutor(min(AT_ONCE, len(asked)), thread_name_prefix="datanode-config") as pool:
-            answers = list(zip(asked, pool.map(self._answer, asked), strict=True))
+            answers = list(zip(asked, pool.map(in_this_tick(self._answer), asked), strict=True))
         with self._lock:
             again = self._seconds() + DATANODE_SILENT_SECONDS
             for process, found in answers:

@@ -21,7 +21,7 @@ from seawall.domain.dataplane.flush import FlushFailure
 from seawall.domain.dataplane.identity import Node, NodeRole
 from seawall.domain.dataplane.reports import DatanodeReport, newest_reports
 from seawall.domain.dataplane.wal_settings import DatanodeSettings, WALSettings
-from seawall.progress import request_ended
+from seawall.progress import in_this_tick
 
 _TRANSIENT = frozenset({1000, 1002, 1003, 1005, 1006, 1007, 1008, 4007, 4008, 4009, 4010, 5000, 5001, 6000, 6001})
 """Codes of failures that may pass: a datanode is away, the region is opening, busy or moving, storage is slow."""
@@ -181,12 +181,8 @@ class GreptimeDB:
     def flush_regions(self, region_ids: Sequence[int]) -> Mapping[int, FlushFailure]:
         """Asks for flushes by SQL, a few at a time."""
         with ThreadPoolExecutor(FLUSHES, thread_name_prefix="flush") as pool:
-            failures: dict[int, FlushFailure] = {}
-            for region, failure in zip(region_ids, pool.map(self._flush, region_ids), strict=True):
-                request_ended()
-                if failure is not None:
-                    failures[region] = failure
-            return failures
+            failures = zip(region_ids, pool.map(in_this_tick(self._flush), region_ids), strict=True)
+            return {region: failure for region, failure in failures if failure is not None}
 
     def _flush(self, region_id: int) -> FlushFailure | None:
         answer = self._execute(f"ADMIN flush_region({int(region_id)})", self._flush_seconds)
