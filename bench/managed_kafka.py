@@ -111,7 +111,7 @@ def lines(ours: Sequence[Measured], theirs: Sequence[Measured], side: str = "") 
     against = "the same objects by hand"
 
     def line(metric: str, unit: str, of: str, max_ratio: float | None = None, max_value: float | None = None) -> Result:
-        mine, others = ([getattr(each, of) for each in side] for side in (ours, theirs))
+        mine, others = ([getattr(each, of) for each in rounds] for rounds in (ours, theirs))
         goals = (None, None) if side else (max_ratio, max_value)
         return Result(metric + side, unit, mine, against, others, *goals)
 

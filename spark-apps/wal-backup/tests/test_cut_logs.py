@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from tempfile import TemporaryDirectory
-from typing import Any
 
 import pytest
 
@@ -12,6 +10,7 @@ from sparkjob.wire.epochs import Piece
 from sparkjob.wire.kafka_state import TopicState
 from sparkjob.wire.reader import Range
 from sparkjob.wire.records import Record
+from tests.support.log_readers import reader_of
 from wal_backup import task
 from wal_backup.backup import pieces_of
 from wal_backup.manifest import LastRecord
@@ -27,32 +26,16 @@ UNCUT, CUT = {2: 0, OLD: 120}, {2: 0, OLD: 90, NEW: 120}
 """Where epochs end."""
 
 
-def reader_of(log: list[int]) -> Any:
+def reader_by(log: list[int]) -> type:
     """The reader of a log that has the epoch of each of its records."""
-
-    class Fake:
-        def __init__(self, *_: object) -> None:
-            pass
-
-        def __enter__(self) -> Any:
-            return self
-
-        def __exit__(self, *_: object) -> None:
-            pass
-
-        def read(self, wanted: Range) -> Iterator[tuple[Record, int]]:
-            """As the log is now."""
-            for offset in range(wanted.start, wanted.end):
-                yield Record(offset, 0, 1, b"k", b"under %d" % log[offset], None), log[offset]
-
-    return Fake
+    return reader_of(lambda _, offset: Record(offset, 0, 1, b"k", b"under %d" % log[offset], None), log.__getitem__)
 
 
 def backed_up(*order: Range, is_cut: bool = True) -> dict[str, list[Piece]]:
     """What two tasks have read; between them the log is cut to 90, and grows to 120 under another leader."""
     log, results = [OLD] * 100, list[TaskResult]()
     with TemporaryDirectory() as folder, pytest.MonkeyPatch.context() as patch:
-        patch.setattr(task, "Reader", reader_of(log))
+        patch.setattr(task, "Reader", reader_by(log))
         for number, wanted in enumerate(order):
             results.append(write_objects([wanted], {}, Folder(folder), "chain", f"{number}.parquet"))
             if is_cut:

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import tempfile
 from collections import defaultdict
-from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, Self
 
 import pyarrow.parquet as pq
 import pytest
@@ -14,6 +12,7 @@ import pytest
 from sparkjob.errors import Interrupted
 from sparkjob.wire.reader import Range
 from sparkjob.wire.records import Record
+from tests.support.log_readers import reader_of
 from tests.support.mutants import Mutant, find_survivors
 from tests.support.source_mutants import rewritten
 from wal_backup import parquet, task
@@ -30,23 +29,6 @@ OF_AN_OBJECT = 2_000
 """Bytes: less than a section of such records has, so that each is an object of its own."""
 
 
-class FakeReader:
-    """A Kafka that has a record at each offset."""
-
-    def __init__(self, _: Any) -> None:
-        pass
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        pass
-
-    def read(self, wanted: Range) -> Iterator[tuple[Record, int]]:
-        for offset in range(wanted.start, wanted.end):
-            yield record_of(wanted.topic, offset), 0
-
-
 def record_of(topic: str, offset: int) -> Record:
     """With a value that does not compress."""
     value = bytes((offset * 7919 + place * place * 31 + len(topic)) % 251 for place in range(BYTES))
@@ -56,7 +38,7 @@ def record_of(topic: str, offset: int) -> Record:
 def written(folder: Path, limit: int) -> TaskResult:
     """What a task leaves whose objects may have so many bytes."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(task, "Reader", FakeReader)
+        patch.setattr(task, "Reader", reader_of(record_of, lambda _: 0))
         patch.setattr(parquet, "MOST_RECORDS", OF_A_SECTION)
         patch.setattr(task, "MOST_OBJECT_BYTES", limit)
         return write_objects(RANGES, {}, Folder(str(folder)), CHAIN, PATH)
@@ -113,7 +95,7 @@ def test_few_bytes_are_one_object_with_the_path_of_its_task(tmp_path: Path) -> N
 
 def test_nothing_is_no_object(tmp_path: Path) -> None:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(task, "Reader", FakeReader)
+        patch.setattr(task, "Reader", reader_of(record_of, lambda _: 0))
         result = write_objects([Range("wal_1", 0, 0)], {}, Folder(str(tmp_path)), CHAIN, PATH)
     assert (result.objects, result.sections, list(tmp_path.iterdir())) == ((), (), [])
 

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import Any, Self
+from typing import Any
 
 import pytest
 
 from sparkjob.wire.batches import Batch, Producer
 from sparkjob.wire.kafka_state import TopicState
-from sparkjob.wire.reader import Range
 from sparkjob.wire.records import Record
+from tests.support.log_readers import reader_of
 from wal_subscription import copier, overlap
 from wal_subscription.copier import Copied, Copier, Job, Sides
 from wal_subscription.log_batches import LogBatch
@@ -162,20 +162,4 @@ class Exchanged:
 
 def reads_under(epoch: int) -> Callable[..., Any]:
     """A reader all of whose records were appended by this leader."""
-
-    class Reads:
-        def __init__(self, *_: object, **__: object) -> None:
-            pass
-
-        def __enter__(self) -> Self:
-            return self
-
-        def __exit__(self, *_: object) -> None:
-            pass
-
-        def read(self, wanted: Range) -> Iterator[tuple[Record, int]]:
-            """A record at each offset."""
-            for offset in range(wanted.start, wanted.end):
-                yield Record(offset, 0, 1, None, b"of somebody", None), epoch
-
-    return Reads
+    return reader_of(lambda _, offset: Record(offset, 0, 1, None, b"of somebody", None), lambda _: epoch)

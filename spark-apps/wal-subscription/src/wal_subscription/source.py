@@ -9,7 +9,7 @@ from kafka.protocol.consumer import FetchRequest
 
 from sparkjob.errors import Refused
 from sparkjob.kafka import Kafka
-from sparkjob.wire.connection import PARTITION, Connection, OtherTopic, name_of, uuid_of
+from sparkjob.wire.connection import NOT_AUTHORIZED, PARTITION, Connection, OtherTopic, name_of, uuid_of
 from sparkjob.wire.kafka_state import KafkaState
 from wal_subscription.log_batches import LogBatch, split
 from wal_subscription.stops import Trouble
@@ -19,8 +19,6 @@ _ANSWER_SECONDS = 10.0
 _WAIT_MILLISECONDS, _UNCOMMITTED, _NO_SESSION = 100, 0, -1
 _NAMED_BY_ID = 13
 """From this version on a fetch names topics by their ids: one that was made again gives nothing."""
-NOT_AUTHORIZED = frozenset({29, 31})
-"""TOPIC_AUTHORIZATION_FAILED, CLUSTER_AUTHORIZATION_FAILED."""
 
 
 def connect(options: Mapping[str, str]) -> Connection:

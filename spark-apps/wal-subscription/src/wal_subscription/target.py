@@ -19,10 +19,9 @@ from kafka.protocol.consumer import ListOffsetsRequest
 
 from sparkjob.errors import Refused
 from sparkjob.wire.batches import Batch, Producer, to_bytes
-from sparkjob.wire.connection import PARTITION, Connection, Line, OtherTopic, name_of
+from sparkjob.wire.connection import NOT_AUTHORIZED, PARTITION, Connection, Line, OtherTopic, name_of
 from sparkjob.wire.produce import produce_request
 from wal_subscription.request import Topic
-from wal_subscription.source import NOT_AUTHORIZED
 from wal_subscription.stops import MustStop, Reason, Stop, TooLarge, Trouble
 
 WINDOW = 4

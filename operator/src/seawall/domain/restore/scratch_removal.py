@@ -88,7 +88,7 @@ def let_go(obj: WALRestore, observed: Observed) -> RestoreDecision:
     status, deleted = obj.status, obj.metadata.deletion_timestamp or observed.now
     if not may_be_left(status):
         return _release(status, ())
-    left, application = _may_be_there(status, observed.scratch), observed.application
+    application = observed.application
     is_silent = why_unsure(status, observed.scratch) is not None
     silence = prolonged(status.unanswered, observed.now, SILENCE_LONGEST_BREAK) if is_silent else None
     is_elsewhere = observed.cluster is None or why_replaced(status, observed.cluster) is not None
@@ -96,7 +96,7 @@ def let_go(obj: WALRestore, observed: Observed) -> RestoreDecision:
     if observed.terminating or is_elsewhere:
         return release(status)
     if given_up:
-        return _release(status, left)
+        return _release(status, _may_be_there(status, observed.scratch))
     if application is not None and application.controller_uid == obj.metadata.uid:
         return Decision(status, _removing("its application goes"), (RemoveApplication(application),))
     status = status.model_copy(update={"unanswered": silence})

@@ -137,6 +137,10 @@ class Line:
         return not self._connection.closed
 
 
+NOT_AUTHORIZED = frozenset({29, 31})
+"""TOPIC_AUTHORIZATION_FAILED, CLUSTER_AUTHORIZATION_FAILED."""
+
+
 def name_of(code: int) -> str:
     """Kafka's name of an error."""
     return str(for_code(code).__name__)

@@ -12,7 +12,7 @@ from kafka.protocol.producer import InitProducerIdRequest
 
 from sparkjob.errors import Interrupted, Refused
 from sparkjob.wire.batches import Batch, Producer, to_bytes
-from sparkjob.wire.connection import PASSING, Connection, OtherTopic, name_of, sentence_of_error
+from sparkjob.wire.connection import NOT_AUTHORIZED, PASSING, Connection, OtherTopic, name_of, sentence_of_error
 from sparkjob.wire.produce import produce_request
 
 PATIENCE_SECONDS = 60.0
@@ -22,8 +22,6 @@ _TRANSACTION_MS = 60_000
 _ELSEWHERE = frozenset({45, 46, 47, 59, 90})
 """OUT_OF_ORDER_SEQUENCE_NUMBER, DUPLICATE_SEQUENCE_NUMBER, INVALID_PRODUCER_EPOCH, UNKNOWN_PRODUCER_ID,
 PRODUCER_FENCED: the log does not have what this producer wrote, or somebody else has the producer's id."""
-_NOT_AUTHORIZED = frozenset({29, 31})
-"""TOPIC_AUTHORIZATION_FAILED, CLUSTER_AUTHORIZATION_FAILED."""
 _NOT_ENOUGH_REPLICAS = 19
 """Of the errors that pass the one of which is known that nothing was appended."""
 
@@ -112,7 +110,7 @@ class Appender:
 
         A topic that is made anew may take what this one does not: its configs are others, or somebody set them.
         """
-        if code in _NOT_AUTHORIZED:
+        if code in NOT_AUTHORIZED:
             return Refused(f"the user of Kafka may not write to topic {self._topic}: {name_of(code)}")
         what = f"topic {self._topic} does not take {batch.count} records at offset {self.position}"
         what = f"{what}: {message or name_of(code)}"
@@ -138,7 +136,7 @@ class Appender:
                 transactional_id=None, transaction_timeout_ms=_TRANSACTION_MS, producer_id=-1, producer_epoch=-1
             )
             answer = self._connection.ask(request)
-            if answer.error_code in _NOT_AUTHORIZED:
+            if answer.error_code in NOT_AUTHORIZED:
                 raise Refused(f"the user of Kafka may not write: {name_of(answer.error_code)}")
             if answer.error_code:
                 return name_of(answer.error_code)
