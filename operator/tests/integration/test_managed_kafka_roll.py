@@ -146,6 +146,7 @@ class RollBed:
             nodes.kafka_clusters,
             ledgers,
             nodes.clock,
+            nodes.stopwatch,
             FakeMeters(),
         )
         gates = KafkaInSyncController(

@@ -81,6 +81,29 @@ def test_what_a_broker_tells_that_is_cut_off_lets_no_node_go(world: RollWorld) -
     rolled(world)
 
 
+def test_a_time_in_which_nobody_asked_is_no_time_in_which_a_node_was_well(world: RollWorld) -> None:
+    """The operator was frozen, or not the leader: one look after it must not end the dwell that began before."""
+    process = world.process()
+    world.edit(config=CONFIG)
+    for _ in range(100):
+        if "for too short a time" in world.roll().message:
+            break
+        if process.tick(WAL).after != 0:
+            world.pass_time()
+    first, goes = world.entry(), list(world.evicted)
+    assert first is not None
+    world.time.time += timedelta(minutes=10)
+    for _ in range(5):
+        process.tick(WAL)
+    assert (world.entry(), world.evicted) == (first, goes)
+    for _ in range(400):
+        if process.tick(WAL).after != 0:
+            world.pass_time()
+        if len(world.evicted) > len(goes):
+            return
+    raise AssertionError("the dwell never ends")
+
+
 def test_while_a_node_is_away_the_others_are_told_to_be_well(world: RollWorld) -> None:
     world.edit(config=CONFIG)
     world.live(until=lambda: bool(world.absent))

@@ -8,7 +8,7 @@ from functools import partial
 
 import pytest
 
-from seawall.controllers import kafka_roll
+from seawall.controllers import kafka_roll, since
 from seawall.controllers.controller import Controller
 from seawall.domain.kafka_nodes.gate import KafkaNodeGate
 from seawall.domain.managed_kafka import decide, roll, roll_facts, rolling, staleness
@@ -54,6 +54,10 @@ MUTANTS: tuple[Mutant, ...] = (
     (
         rewritten(roll_facts, "is_caught_up", "return True", "pass"),
         of(stories.test_a_controller_that_votes_no_more_keeps_no_restart_waiting),
+    ),
+    (
+        rewritten(since.Since, "_goes_on", "between <= self.longest_break", "True"),
+        of(stories.test_a_time_in_which_nobody_asked_is_no_time_in_which_a_node_was_well),
     ),
     (an_edit_mends_nothing, of(stories.test_a_broken_config_stops_at_one_node_and_an_edit_mends_it)),
     (

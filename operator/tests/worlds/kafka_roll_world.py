@@ -94,7 +94,14 @@ class RollWorld(ManagedWorld):
         opener = ClusterOpener(self.kube, clusters, NO_DATABASE)
         ledgers = LedgerObserver(opener, FakeIntentStore(), self.time, self.time)
         controller = KafkaRollController(
-            guard(self.kube), guard(self.objects), guard(self.pods), clusters, ledgers, self.time, self.meters
+            guard(self.kube),
+            guard(self.objects),
+            guard(self.pods),
+            clusters,
+            ledgers,
+            self.time,
+            self.time,
+            self.meters,
         )
         return Reconciler(controller, may_write=lambda: True)
 

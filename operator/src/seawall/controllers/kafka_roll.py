@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import threading
 from collections import Counter
 from dataclasses import dataclass, field, replace
-from datetime import datetime
+from datetime import timedelta
 from typing import ClassVar, assert_never
 
 from seawall.api.meta import Key
@@ -13,10 +12,11 @@ from seawall.api.v1alpha1.cluster import WALCluster, WALClusterStatus
 from seawall.api.v1alpha1.purge import WALPurge
 from seawall.controllers.controller import Controller
 from seawall.controllers.eviction import evict
+from seawall.controllers.since import Since
 from seawall.domain.cluster_name import of_cluster
 from seawall.domain.datanodes.gather import cut_topics
 from seawall.domain.errors import Conflict, SeawallError
-from seawall.domain.kafka_nodes.facts import KafkaFacts, steady
+from seawall.domain.kafka_nodes.facts import KafkaFacts
 from seawall.domain.kafka_nodes.gate import KafkaAction, RenewTemplate
 from seawall.domain.ledger.observation import Unavailable
 from seawall.domain.managed_kafka.case import Case
@@ -29,7 +29,7 @@ from seawall.domain.step import Event
 from seawall.observe.certificates import read_certificates
 from seawall.observe.kafka_nodes import Asked, KafkaNodesAsker
 from seawall.observe.ledger import LedgerObserver
-from seawall.ports import Clock, KafkaClusters, KafkaObjects, Kube, RestartMeter, Workloads
+from seawall.ports import Clock, KafkaClusters, KafkaObjects, Kube, RestartMeter, Stopwatch, Workloads
 
 KAFKA_ROLL = "KafkaRoll"
 """The kind of its queue, whose keys are those of WALClusters."""
@@ -48,20 +48,20 @@ class KafkaRollController(Controller[WALCluster, RollObserved, WALClusterStatus,
     kafka_clusters: KafkaClusters
     ledgers: LedgerObserver
     clock: Clock
+    stopwatch: Stopwatch
     meter: RestartMeter
     kind: str = KAFKA_ROLL
-    _lock: threading.Lock = field(default_factory=threading.Lock)
-    _steady: dict[Key, dict[str, datetime]] = field(default_factory=dict)
-    """By the UID of a pod since when each look of this process has shown its node well."""
+    _well: Since[str] = field(default_factory=Since)
+    """UIDs of pods whose nodes were well, since when each look of this process has shown it."""
 
     def forget(self, key: Key) -> None:
         """Forgets a WALCluster that is gone."""
-        self._unsteady(key)
+        self._well.forget(key)
         self.meter.forget_kafka_nodes(key)
 
     def observe(self, obj: WALCluster) -> RollObserved:
         """Reads the pods and then asks Kafka, and that only while a roll is due or under way."""
-        key = obj.metadata.key
+        key, begun = obj.metadata.key, self.stopwatch.milliseconds()
         if obj.managed_kafka is None or self.objects is None:
             self.meter.forget_kafka_nodes(key)
             return self._without(key, known_case(obj, Observed(self.clock.trusted(), is_enabled=False)))
@@ -78,7 +78,7 @@ class KafkaRollController(Controller[WALCluster, RollObserved, WALClusterStatus,
         asked = known_case(obj, replace(found, kafka=answer))
         if isinstance(asked, str):
             return self._without(key, asked)
-        return RollObserved(self._with_memory(key, roll_facts(asked, is_cut=self._is_cut(obj))))
+        return RollObserved(self._with_memory(key, roll_facts(asked, is_cut=self._is_cut(obj)), begun))
 
     def decide(self, obj: WALCluster, observed: RollObserved) -> RollDecision:
         """Decides (pure)."""
@@ -143,17 +143,14 @@ class KafkaRollController(Controller[WALCluster, RollObserved, WALClusterStatus,
         counted = Counter(node.state.value for node in managed.nodes)
         self.meter.measure_kafka_nodes(obj.metadata.key, counted, None if managed.roll is None else managed.roll.stage)
 
-    def _unsteady(self, key: Key) -> None:
-        with self._lock:
-            self._steady.pop(key, None)
-
-    def _with_memory(self, key: Key, facts: KafkaFacts) -> KafkaFacts:
-        with self._lock:
-            since = steady(self._steady.get(key, {}), facts)
-            self._steady[key] = since
-        return with_steady(facts, since)
+    def _with_memory(self, key: Key, facts: KafkaFacts, begun: int) -> KafkaFacts:
+        """How long its look took counts for no node: what the first one found may be as young as its end."""
+        ended = self.stopwatch.milliseconds()
+        took = timedelta(milliseconds=ended - begun)
+        lasted = self._well.note(key, facts.well_pods(), begun, ended)
+        return with_steady(facts, {uid: facts.now - max(each - took, timedelta()) for uid, each in lasted.items()})
 
     def _without(self, key: Key, facts: KafkaFacts | Case | str) -> RollObserved:
         """Nobody asked Kafka: what was steady is steady no more."""
-        self._unsteady(key)
+        self._well.forget(key)
         return RollObserved("it is not looked at" if isinstance(facts, Case) else facts)

@@ -157,7 +157,9 @@ def wire(
         ManagedKafkaController(kube, outside.kafka_objects, clusters, clock, stopwatch, outside.operator_namespace),
         KafkaRemovalController(kube, outside.kafka_objects, clusters, clock, stopwatch),
         KafkaVotersController(kube, outside.kafka_objects, clusters, clock, stopwatch),
-        KafkaRollController(kube, outside.kafka_objects, outside.workloads, clusters, ledgers, clock, meters.restarts),
+        KafkaRollController(
+            kube, outside.kafka_objects, outside.workloads, clusters, ledgers, clock, stopwatch, meters.restarts
+        ),
         KafkaInSyncController(kube, outside.kafka_objects, outside.kafka_pods, clusters, clock, stopwatch),
         KafkaVolumesController(kube, outside.kafka_objects, clock),
         KafkaSecurityController(kube, clusters, clock, outside.kafka_objects is not None),

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from seawall.domain.kafka_nodes.checks import GATE, Candidate, against, let_through, refusal
-from seawall.domain.kafka_nodes.facts import KafkaFacts, KafkaNode, steady
+from seawall.domain.kafka_nodes.facts import KafkaFacts, KafkaNode
 from seawall.domain.kafka_nodes.reasons import OVERRIDABLE, KafkaBlocker
 from seawall.domain.ledger.declarations import Grounds
 from seawall.domain.partitions import Partition, PartitionId
@@ -195,16 +195,8 @@ def test_what_a_node_that_is_down_takes_away_is_away_already() -> None:
     assert behind.reason is KafkaBlocker.NOT_FULLY_IN_SYNC, "others have to catch up from it"
 
 
-def test_a_node_is_steady_while_each_look_shows_it_well_and_another_pod_begins_anew() -> None:
+def test_pods_are_well_whose_nodes_are_in_sync_in_a_kafka_that_is_known() -> None:
     facts = healthy()
-    since = steady({}, facts)
-    later = replace(facts, now=facts.now + 20 * SECOND)
-    assert steady(since, later) == since
-    assert steady(since, with_isr(later, 1, 2)).keys() == since.keys() - {"uid-0"}
-    assert steady(since, replace(later, kafka_problem="no broker answers")) == {}
-
-    def anew(node: KafkaNode) -> KafkaNode:
-        return replace(node, pod=replace(node.pod, uid=f"{node.uid}-anew"))
-
-    again = replace(later, nodes=tuple(map(anew, later.nodes)))
-    assert set(steady(since, again).values()) == {later.now}
+    assert facts.well_pods() == {node.uid for node in facts.nodes}
+    assert with_isr(facts, 1, 2).well_pods() == facts.well_pods() - {"uid-0"}
+    assert replace(facts, kafka_problem="no broker answers").well_pods() == frozenset()

@@ -14,7 +14,7 @@ from datetime import UTC, datetime, timedelta
 from seawall.api.meta import Key
 from seawall.api.v1alpha1.rollout import RollStatus
 from seawall.domain.decision import step_of
-from seawall.domain.kafka_nodes.facts import KafkaFacts, KafkaNode, steady
+from seawall.domain.kafka_nodes.facts import KafkaFacts, KafkaNode
 from seawall.domain.kafka_nodes.gate import KafkaAction, KafkaNodeGate, RenewTemplate
 from seawall.domain.kafka_nodes.reasons import KafkaCause
 from seawall.domain.partitions import Partition, PartitionId
@@ -142,7 +142,7 @@ class World:
             is_paused=self.is_paused,
             plan="plan",
         )
-        self._steady = steady(self._steady, facts)
+        self._steady = {uid: self._steady.get(uid, facts.now) for uid in facts.well_pods()}
         nodes = tuple(replace(node, steady_since=self._steady.get(node.uid)) for node in facts.nodes)
         return replace(facts, nodes=nodes)
 

@@ -139,20 +139,11 @@ class KafkaFacts:
         """Whether a node is Online and in sync, as this look shows it."""
         return node.is_online and (not node.is_broker or self.in_sync(node))
 
+    def well_pods(self) -> frozenset[str]:
+        """UIDs of the pods of nodes that are well; none while Kafka is not known whole."""
+        return frozenset(node.uid for node in self.nodes if self.kafka_problem is None and self.is_well(node))
+
     def is_steady(self, node: KafkaNode) -> bool:
         """Whether it has been so for long enough, by looks that began after it was."""
         since = node.steady_since
         return self.is_well(node) and since is not None and self.now >= since + self.dwell
-
-
-def steady(before: Mapping[str, datetime], facts: KafkaFacts) -> dict[str, datetime]:
-    """By the UID of the pod since when each look has shown its node well; another pod begins anew.
-
-    Args:
-        before: what the look before gave.
-        facts: of this look.
-    """
-    if facts.kafka_problem is not None:
-        return {}
-    well = (node for node in facts.nodes if facts.is_well(node))
-    return {node.uid: before.get(node.uid, facts.now) for node in well}
