@@ -20,14 +20,17 @@ PAGE = Fetched(200, "text/html; charset=utf-8", b"<!doctype html>")
 class FakeApi:
     """An API server with the operator's Lease; what the pod answers is said."""
 
-    def __init__(self, answer: Fetched | Exception = PAGE, leader: str | None = "seawall-0") -> None:
-        self.answer, self.leader = answer, leader
+    def __init__(
+        self, answer: Fetched | Exception = PAGE, leader: str | None = "seawall-0", *, has_spec: bool = True
+    ) -> None:
+        self.answer, self.leader, self.has_spec = answer, leader, has_spec
         self.asked: list[str] = []
 
     def get(self, path: str) -> dict[str, Any] | None:
         assert path == "/apis/coordination.k8s.io/v1/namespaces/seawall/leases/seawall"
         annotations = {"seawall.dev/page-key": "k&y", "seawall.dev/pages-port": "9443"}
-        return {"metadata": {"annotations": annotations}, "spec": {"holderIdentity": self.leader}}
+        lease = {"metadata": {"annotations": annotations}, "spec": {"holderIdentity": self.leader}}
+        return lease if self.has_spec else {"metadata": {}}
 
     def fetch(self, path: str) -> Fetched:
         self.asked.append(path)
@@ -89,8 +92,9 @@ def test_a_page_that_cannot_be_seen_is_told_before_a_browser_opens() -> None:
         Relay(api, "seawall/seawall").require()
 
     require(FakeApi())
-    with pytest.raises(Refused, match="no Seawall operator leads by the Lease seawall/seawall"):
-        require(FakeApi(leader=None))
+    for nobody in (FakeApi(leader=None), FakeApi(has_spec=False)):
+        with pytest.raises(Refused, match="no Seawall operator leads by the Lease seawall/seawall"):
+            require(nobody)
     for status in (401, 403, 404):
         with pytest.raises(Refused, match=f"the operator's page: {status} not you"):
             require(FakeApi(Fetched(status, "text/plain", b"not you")))

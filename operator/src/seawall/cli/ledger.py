@@ -96,10 +96,7 @@ def ask_operator(
         Refused: there is no such WALCluster or operator, or the person may not look.
         OutsideUnavailable: the API server or the operator did not answer, or the operator cannot look.
     """
-    lease = read_lease(get, arguments.operator)
-    leader = lease["spec"].get("holderIdentity") if lease is not None else None
-    if lease is None or not leader:
-        raise Refused(f"no Seawall operator leads by the Lease {arguments.operator}: name it with --operator")
+    lease = leading_lease(get, arguments.operator)
     found = get(pages_path(arguments.operator, lease, f"{page}/{arguments.namespace}/{arguments.walcluster}", query))
     if found is None:
         _require_alive(lease)
@@ -133,6 +130,18 @@ def read_lease(get: Get, operator: str) -> Mapping[str, Any] | None:
     """The operator's Lease, by `namespace/name`; None: there is none."""
     namespace, _, name = operator.rpartition("/")
     return get(f"/apis/coordination.k8s.io/v1/namespaces/{namespace}/leases/{name}")
+
+
+def leading_lease(get: Get, operator: str) -> Mapping[str, Any]:
+    """The Lease of the operator that leads.
+
+    Raises:
+        Refused: nobody does; a Lease that somebody made, or left, may have no spec at all.
+    """
+    lease = read_lease(get, operator)
+    if lease is None or not (lease.get("spec") or {}).get("holderIdentity"):
+        raise Refused(f"no Seawall operator leads by the Lease {operator}: name it with --operator")
+    return lease
 
 
 def _explained(line: Mapping[str, Any]) -> str:

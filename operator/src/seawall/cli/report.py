@@ -100,7 +100,7 @@ def collect(arguments: argparse.Namespace, api: Api, page: Callable[[], str]) ->
         add(f"objects/{kind.plural}.yaml", lambda where=where: _yaml(api.get(where)))  # type: ignore[misc]
     add("events.yaml", lambda: _yaml(_events(api, arguments.namespace)))
     add("ledger.yaml", lambda: _yaml(dict(ask_operator(api.get, arguments, "ledger"))))
-    leader = lease.get("spec", {}).get("holderIdentity")
+    leader = (lease.get("spec") or {}).get("holderIdentity")
     if leader:
         pod = f"/api/v1/namespaces/{arguments.operator.rpartition('/')[0]}/pods/{leader}"
         add("operator/metrics.txt", lambda: api.read_text(pages_path(arguments.operator, lease, "metrics")))

@@ -21,7 +21,7 @@ from urllib.parse import parse_qsl, urlsplit
 
 from seawall.adapters.kube.api import Fetched
 from seawall.cli.connection import add_connection, add_operator
-from seawall.cli.ledger import pages_path, read_lease
+from seawall.cli.ledger import leading_lease, pages_path
 from seawall.cli.session import Session
 from seawall.domain.errors import OutsideUnavailable, Refused, SeawallError
 from seawall.domain.overview.browser import HEADERS
@@ -81,9 +81,7 @@ class Relay:
             Refused: nobody leads, or the person may not read the Lease.
             OutsideUnavailable: the API server did not answer.
         """
-        lease = read_lease(self.api.get, self.operator)
-        if lease is None or not lease["spec"].get("holderIdentity"):
-            raise Refused(f"no Seawall operator leads by the Lease {self.operator}: name it with --operator")
+        lease = leading_lease(self.api.get, self.operator)
         asked = urlsplit(target)
         query = parse_qsl(asked.query, keep_blank_values=True)
         return self.api.fetch(pages_path(self.operator, lease, f"ui/{asked.path}", query))

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from seawall.domain.kafka_nodes.checks import GATE, Candidate, against, let_through, refusal
-from seawall.domain.kafka_nodes.facts import KafkaFacts, KafkaNode
+from seawall.domain.kafka_nodes.facts import KafkaFacts
 from seawall.domain.kafka_nodes.reasons import OVERRIDABLE, KafkaBlocker
 from seawall.domain.ledger.declarations import Grounds
 from seawall.domain.partitions import Partition, PartitionId
