@@ -136,20 +136,17 @@ def _of_size(servers: str, name: str, size: Size, folder: Path, *, is_random: bo
 
 def loop(load: Load) -> Cost:
     """The peer with the same checks."""
-    program = str(Path(__file__).with_name("wal_load.py"))
-    topics = [load.topic(index) for index in range(load.topics)]
-    return measure([sys.executable, program, load.servers, str(load.each), *topics])
+    return _read_by("wal_load.py", load)
 
 
 def perf_test(load: Load) -> Cost:
     """Kafka's own tool, which checks nothing: one topic after the other."""
-    jars = platform_folder("kafka/jars.sh", DOWNLOAD_TIMEOUT)
-    script = " && ".join(
-        f"java -Xmx512m -cp '{jars}/*' org.apache.kafka.tools.ConsumerPerformance --bootstrap-server {load.servers} "
-        f"--topic {load.topic(index)} --num-records {load.each} --group perf-{load.topic(index)} --timeout 60000"
-        for index in range(load.topics)
-    )
-    return measure(["bash", "-ec", script])
+    return _read_by("perf_tools.py", load)
+
+
+def _read_by(program: str, load: Load) -> Cost:
+    topics = [load.topic(index) for index in range(load.topics)]
+    return measure([sys.executable, str(Path(__file__).with_name(program)), load.servers, str(load.each), *topics])
 
 
 def main(arguments: Sequence[str] | None = None, beds: Beds | None = None) -> None:
