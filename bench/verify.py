@@ -42,13 +42,13 @@ class Size:
     and `notes`: of those loads, the first so many kinds (random, compressible) and sizes. `cores` 2: on one core, too.
     """
 
-    records: int = 1_000_000
+    records: int = 400_000
     topics: int = 8
     levels: int = len(LEVELS)
     rounds: int = 5
     tenth: int = 1
     cores: int = 2
-    large: int = 1_000
+    large: int = 400
     kinds: int = 2
     notes: int = len(NOTES)
 
