@@ -6,21 +6,25 @@ from typing import Any
 
 import pytest
 
-from seawall.api.meta import PAUSED_ANNOTATION, TOPICS_FINALIZER, ConditionType, InvalidSpec, Key
-from seawall.api.v1alpha1.cluster import WALClusterStatus
+from seawall.api.meta import PAUSED_ANNOTATION, TOPICS_FINALIZER, Condition, ConditionType, InvalidSpec, Key
+from seawall.api.stretch import Stretch
+from seawall.api.v1alpha1.cluster import WALCluster, WALClusterStatus
+from seawall.domain.clocks import ServerTime
 from seawall.domain.cluster.actions import FinishDeletion, RemoveFinalizer
 from seawall.domain.cluster.deletion import BATCH
-from seawall.domain.cluster.observed import Observed
+from seawall.domain.cluster.observed import Needs, Observed
 from seawall.domain.conditions import find_condition
 from seawall.domain.decision import Failure
 from seawall.domain.kafka import NoKafka, Unreachable
 from seawall.domain.step import Act, EventType, Record, Wait
+from seawall.domain.times import CLUSTER_SILENT_SECONDS
 from seawall.domain.topics.actions import DeleteTopics
 from tests.domain.builders import (
     NOW,
     PINNED,
     make_cluster,
     make_kafka,
+    make_pool,
     make_spec,
     make_topic,
     next_step,
@@ -31,10 +35,26 @@ from tests.domain.builders import (
 DELETE = make_spec({"deletionPolicy": "Delete"})
 DOWN = NoKafka(Unreachable.NOT_ANSWERING, "down")
 HELD = make_kafka(make_topic("wal_0"))
+MINUTE = timedelta(minutes=1)
 
 
 def deleted(spec: Any = DELETE, status: Any = PINNED, **metadata: Any) -> Any:
     return make_cluster(spec, status, deletionTimestamp=NOW, finalizers=[TOPICS_FINALIZER, "other"], **metadata)
+
+
+def asked_each_minute(cluster: Any, observed: Observed, since: Any, until: Any) -> tuple[Any, Any]:
+    """The WALCluster, and the last step, when it is looked at once a minute."""
+    step: Any = None
+    for minute in range((until - since) // MINUTE + 1):
+        cluster, step = settle(cluster, replace(observed, now=since + minute * MINUTE))
+        if isinstance(step, Act):
+            break
+    return cluster, step
+
+
+def unanswered(cluster: WALCluster) -> Stretch | None:
+    """What is written down of the silence."""
+    return None if cluster.status.kafka is None else cluster.status.kafka.unanswered
 
 
 def only_action(step: Act[Any] | Wait) -> Any:
@@ -96,19 +116,77 @@ def test_what_hinders_is_told_and_waited_for_ten_minutes(hindered: Observed) -> 
     assert isinstance(step, Record)
     assert step.events
     reported = replace(deleted(), status=step.status)
+    reported, step = asked_each_minute(reported, hindered, NOW, NOW + timedelta(minutes=9))
+    assert isinstance(step, Wait)
     almost = replace(hindered, now=NOW + timedelta(minutes=9, seconds=59))
     assert isinstance(settle(reported, almost)[1], Wait)
     action = only_action(settle(reported, replace(hindered, now=NOW + timedelta(minutes=10)))[1])
     assert isinstance(action, RemoveFinalizer)
 
 
-def test_ten_minutes_are_counted_from_the_first_failure_that_was_seen() -> None:
-    """An operator that was away for an hour does not give up at its first failed look."""
-    late = Observed(NOW + timedelta(hours=1), kafka=DOWN)
-    cluster, step = settle(deleted(), late)
+UNREACHABLE = Condition(
+    type=ConditionType.KAFKA_REACHABLE.value,
+    status="False",
+    reason="KafkaNotAnswering",
+    last_transition_time=NOW - timedelta(hours=1),
+)
+FAILED_BEFORE = PINNED.model_copy(update={"conditions": (UNREACHABLE,)})
+
+
+@pytest.mark.parametrize("status", [PINNED, FAILED_BEFORE], ids=["well", "not reachable an hour ago"])
+def test_ten_minutes_are_counted_from_the_first_failure_that_was_seen(status: WALClusterStatus) -> None:
+    """An operator that was away for an hour does not give up at its first failed look, whatever was written before."""
+    began = NOW + timedelta(hours=1)
+    cluster, step = asked_each_minute(deleted(status=status), Observed(NOW, kafka=DOWN), began, began + 9 * MINUTE)
     assert isinstance(step, Wait)
-    still = replace(late, now=late.now + timedelta(minutes=9))
-    assert isinstance(settle(cluster, still)[1], Wait)
+    _, step = settle(cluster, Observed(began + 10 * MINUTE, kafka=DOWN))
+    assert isinstance(only_action(step), RemoveFinalizer)
+
+
+def test_a_strange_kafka_is_asked_each_minute_however_long_the_resync_is() -> None:
+    """Else each time would be the first."""
+    _, step = settle(deleted(), observe(DELETE, make_kafka(make_topic("wal_0"), cluster_id="stranger")))
+    assert isinstance(step, Wait)
+    assert step.after == CLUSTER_SILENT_SECONDS
+
+
+def test_a_time_in_which_nobody_asked_is_no_silence() -> None:
+    cluster, _ = asked_each_minute(deleted(), Observed(NOW, kafka=DOWN), NOW, NOW + 5 * MINUTE)
+    again = NOW + timedelta(hours=1)
+    cluster, step = asked_each_minute(cluster, Observed(NOW, kafka=DOWN), again, again + 9 * MINUTE)
+    assert isinstance(step, Wait)
+
+
+@pytest.mark.parametrize("unreadable", [(), ("gone",)], ids=["all is well", "its rivals cannot be read"])
+def test_an_answer_of_kafka_in_between_begins_them_anew(unreadable: tuple[str, ...]) -> None:
+    cluster, _ = asked_each_minute(deleted(), Observed(NOW, kafka=DOWN), NOW, NOW + 9 * MINUTE)
+    assert unanswered(cluster) is not None
+    held = Needs(holds="they cannot be read", observation=None, pool=make_pool(["wal_0"]))
+    answered = observe(DELETE, HELD, needs=held, unreadable=unreadable)
+    cluster, step = settle(cluster, replace(answered, now=NOW + 10 * MINUTE))
+    assert isinstance(step, Wait)
+    assert unanswered(cluster) is None
+    down = Observed(NOW, kafka=DOWN)
+    _, step = asked_each_minute(cluster, down, NOW + 11 * MINUTE, NOW + 20 * MINUTE)
+    assert isinstance(step, Wait)
+
+
+def test_a_clock_that_is_ahead_gives_nobody_up_early() -> None:
+    """An operator takes over whose clock is an hour ahead of the API server's."""
+    cluster, _ = asked_each_minute(deleted(), Observed(NOW, kafka=DOWN), NOW, NOW + 5 * MINUTE)
+    now, true = NOW + timedelta(hours=1), NOW + 6 * MINUTE
+    ahead = Observed(now, kafka=DOWN, server=ServerTime(true, timedelta(0), timedelta(0)))
+    cluster, step = settle(cluster, ahead)
+    assert isinstance(step, Wait)
+    silence = unanswered(cluster)
+    assert silence is not None
+    assert silence.from_time == NOW
+
+
+def test_a_namespace_that_goes_is_not_kept_by_a_kafka_that_was_not_reachable() -> None:
+    """Nothing but the namespace is read then."""
+    _, step = settle(deleted(status=FAILED_BEFORE), Observed(NOW, namespace_terminating=True))
+    assert isinstance(only_action(step), RemoveFinalizer)
 
 
 def test_a_reachable_kafka_is_not_given_up_on() -> None:

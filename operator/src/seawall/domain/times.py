@@ -72,6 +72,8 @@ CLOCKS_FRESH = timedelta(seconds=60)
 """What an older answer of the API server says of its clock counts for nothing."""
 CLUSTER_GIVE_UP_AFTER = timedelta(minutes=10)
 """How long a deletion waits for Kafka."""
+CLUSTER_SILENT_SECONDS = 60.0
+"""How often that Kafka is asked at least, however long the resync is: after a longer break its silence begins anew."""
 CLUSTER_SOON_SECONDS = 0.5
 """After topics were made: brokers hear of them one after another."""
 CLUSTER_RETRY_SECONDS = 5.0

@@ -8,6 +8,7 @@ from typing import Annotated, ClassVar
 from pydantic import Field, StrictBool
 
 from seawall.api.meta import APIModel, Rule, StatusModel
+from seawall.api.stretch import Stretch
 
 MOST_BROKERS = 512
 MOST_VOTERS = 64
@@ -116,3 +117,6 @@ class KafkaStatus(StatusModel):
     """Kafka's controllers, when they were last looked at."""
     eligible_leader_replicas: StrictBool | None = None
     """Whether Kafka keeps a replica whose disk was emptied from leading (KIP-966); absent: it does not tell."""
+    unanswered: Stretch | None = None
+    """That Kafka cannot be asked while the WALCluster is being deleted, which leaves the topics and goes on when that
+    lasts; absent: it answered, or nothing is deleted."""

@@ -12,7 +12,7 @@ Topics are deleted only by their owner, on the cluster that was pinned, and only
 that cannot be finished must not hold a namespace for ever, so the finalizer is released, with an event, when
 
     the policy no longer says Delete · a person paused the object · the namespace itself is terminating
-    · another WALCluster owns the pool · Kafka was never reached, or not for ten minutes · the spec is invalid
+    · another WALCluster owns the pool · Kafka was never reached, or not for ten minutes on end · the spec is invalid
 
 Which logs go is decided first, and written down (`going.py`). While they are not those any more, while
 a region, a WALHold or a person needs them (`needed.py`), or nobody can see whether they do, neither goes, and no time
@@ -27,9 +27,11 @@ from __future__ import annotations
 from dataclasses import replace
 
 from seawall.api.meta import PAUSED_ANNOTATION, TOPICS_FINALIZER, ConditionType, InvalidSpec
+from seawall.api.stretch import Stretch
 from seawall.api.v1alpha1.cluster import WALCluster
 from seawall.api.v1alpha1.deletion_status import DeletionStatus
 from seawall.api.v1alpha1.topic_pool import DeletionPolicy
+from seawall.domain.clocks import prolonged
 from seawall.domain.cluster.actions import DecideDeletion, FinishDeletion, RemoveFinalizer
 from seawall.domain.cluster.going import PoolNow, decided, records_to_decide
 from seawall.domain.cluster.identity import pinned_id, why_wrong
@@ -40,12 +42,17 @@ from seawall.domain.cluster.ownership import why_owner_unknown
 from seawall.domain.cluster.reasons import Reason
 from seawall.domain.cluster.status import ClusterDecision, without_pool
 from seawall.domain.cluster.verdict import judge_unreachable
-from seawall.domain.conditions import Outlook, Verdict, find_condition
+from seawall.domain.conditions import Outlook, Verdict
 from seawall.domain.decision import Decision, silent
-from seawall.domain.kafka import NoKafka
+from seawall.domain.kafka import KafkaView, NoKafka
 from seawall.domain.ledger.observation import Observation, Unavailable
 from seawall.domain.step import EventType
-from seawall.domain.times import CLUSTER_GIVE_UP_AFTER, CLUSTER_RETRY_SECONDS
+from seawall.domain.times import (
+    CLUSTER_GIVE_UP_AFTER,
+    CLUSTER_RETRY_SECONDS,
+    CLUSTER_SILENT_SECONDS,
+    SILENCE_LONGEST_BREAK,
+)
 from seawall.domain.topics.actions import DeleteTopics
 
 NOT_OBSERVED = Verdict(
@@ -129,7 +136,8 @@ def decide_deletion(cluster: WALCluster, observed: Observed) -> ClusterDecision:
         return Decision(cluster.status, LET_GO, actions, without_pool(cluster, observed, LET_GO).publish)
     blocker = _blocker(cluster, observed)
     if blocker is not None:
-        return without_pool(cluster, observed, blocker)
+        waits = without_pool(_with_silence(cluster, observed), observed, blocker)
+        return replace(waits, at_latest=CLUSTER_SILENT_SECONDS)
     return _delete_pool(cluster, observed, spec.topics.topic_names())
 
 
@@ -201,9 +209,26 @@ def _release(cluster: WALCluster, observed: Observed) -> RemoveFinalizer | None:
 
 
 def _gave_up(cluster: WALCluster, observed: Observed) -> bool:
-    """Whether the deletion has been hindered for ten minutes on end, by the conditions that say so."""
-    since = cluster.metadata.deletion_timestamp
-    reachable = find_condition(cluster.status.conditions, ConditionType.KAFKA_REACHABLE)
-    if since is None or reachable is None or reachable.status == "True" or _blocker(cluster, observed) is None:
-        return False
-    return observed.now - max(since, reachable.last_transition_time) >= CLUSTER_GIVE_UP_AFTER
+    silence = _silence(cluster, observed)
+    return silence is not None and observed.time.shared - silence.from_time >= CLUSTER_GIVE_UP_AFTER
+
+
+def _silence(cluster: WALCluster, observed: Observed) -> Stretch | None:
+    """For how long this deletion has found nobody to ask, again and again; None: the Kafka that is meant answers.
+
+    Not since when KafkaReachable is False: in between, while no operator ran, Kafka may have been well.
+    """
+    kafka, pinned = observed.kafka, cluster.status.kafka
+    answers = observed.obstacle is None and isinstance(kafka, KafkaView) and why_wrong(cluster, kafka) is None
+    if answers or pinned is None:
+        return None
+    return prolonged(pinned.unanswered, observed.time.shared, SILENCE_LONGEST_BREAK)
+
+
+def _with_silence(cluster: WALCluster, observed: Observed) -> WALCluster:
+    """An answer ends it (`status._kafka`)."""
+    silence, pinned = _silence(cluster, observed), cluster.status.kafka
+    if silence is None or pinned is None:
+        return cluster
+    kafka = pinned.model_copy(update={"unanswered": silence})
+    return replace(cluster, status=cluster.status.model_copy(update={"kafka": kafka}))
