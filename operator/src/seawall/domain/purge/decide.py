@@ -22,7 +22,7 @@ from seawall.domain.purge.reasons import Reason
 from seawall.domain.purge.stages import Case, PurgeDecision, begin, communicate, freeze, prepare, purge, verify
 from seawall.domain.purge.state import Observed, RunState
 from seawall.domain.purge.status import with_conditions
-from seawall.domain.purge.waits import Times, why_waiting
+from seawall.domain.purge.waits import Times, in_time, why_waiting
 from seawall.domain.step import Event, EventType
 from seawall.domain.text import listed
 from seawall.domain.times import PURGE_RETRY_SECONDS
@@ -34,7 +34,7 @@ def decide(run: WALPurge, observed: Observed) -> PurgeDecision:
         return silent(run, "the run is being deleted")
     if run.status.is_finished:
         return silent(run, "the run is over")
-    decision = _decide(run, observed)
+    decision = _decide(in_time(run, observed.now), observed)
 
     def publish(verdict: Verdict) -> Published[WALPurgeStatus]:
         status = with_conditions(run, decision.status, verdict, observed.now)

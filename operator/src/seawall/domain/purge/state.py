@@ -28,6 +28,7 @@ class Observed:
     """What one tick sees. Nothing is looked at while it is not the run's turn, or there is no WALCluster."""
 
     now: datetime
+    """By the API server's clock, which all operators share: by it a run is counted, whoever leads."""
     has_cluster: bool = False
     front: WALPurge | None = None
     """The run that has its turn before."""
@@ -107,7 +108,8 @@ class RunState:
     def known_since(self) -> datetime | None:
         """When this process had known all that the run has seen; None: it knows of none."""
         read, known = self.observation.read, self.observation.assessment.memory.recorded_since.values()
-        return read.now - timedelta(milliseconds=read.began - max(known)) if known else None
+        now = read.shared_now or read.now
+        return now - timedelta(milliseconds=read.began - max(known)) if known else None
 
     def log_start(self, topic: str) -> int | None:
         """Where the log starts now."""

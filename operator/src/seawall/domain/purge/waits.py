@@ -8,11 +8,12 @@ is for tidiness and plain numbers only: two runs at once are harmless, because e
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
 from seawall.api.meta import ConditionType, InvalidSpec
 from seawall.api.v1alpha1.purge import WALPurge, WALPurgeSpec, WALPurgeStatus
+from seawall.domain.clocks import not_to_come
 from seawall.domain.cluster_name import cluster_name
 from seawall.domain.conditions import find_condition
 from seawall.domain.ledger.declared import safety_of
@@ -109,6 +110,19 @@ class Times:
     def over_by(self, status: WALPurgeStatus, now: datetime) -> datetime:
         """Until when a run has to end."""
         return (status.start_time or now) + 3 * self.patience + self.flush + PURGE_SLACK + _verification(status)
+
+
+def in_time(run: WALPurge, now: datetime) -> WALPurge:
+    """No wait is counted from a time that is to come: else this run, and all behind it, would wait until then."""
+    status, flush = run.status, run.status.flush
+    asked = None if flush is None else not_to_come(flush.start_time, now)
+    update = {
+        "start_time": not_to_come(status.start_time, now),
+        "flush": flush and flush.model_copy(update={"start_time": asked}),
+        "verification_time": not_to_come(status.verification_time, now),
+        "seen_time": not_to_come(status.seen_time, now),
+    }
+    return replace(run, status=status.model_copy(update=update))
 
 
 def _verification(status: WALPurgeStatus) -> timedelta:
