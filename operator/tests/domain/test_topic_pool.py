@@ -131,7 +131,18 @@ def test_nothing_is_created_while_brokers_are_missing() -> None:
 
 
 CONFIGS = st.dictionaries(
-    st.sampled_from([*GUARDED_CONFIGS, "flush.ms", "flush.messages", "min.insync.replicas", "preallocate"]),
+    st.sampled_from(
+        [
+            *GUARDED_CONFIGS,
+            "flush.ms",
+            "flush.messages",
+            "min.insync.replicas",
+            "preallocate",
+            "remote.storage.enable",
+            "remote.log.delete.on.disable",
+            "local.retention.ms",
+        ]
+    ),
     st.sampled_from(["-1", "1", "delete", "compact", "true"]),
 )
 
@@ -158,6 +169,9 @@ def test_after_its_actions_a_pool_has_nothing_left_to_do(found: dict[str, dict[s
     assert configs.get("other_0", {}) == untouched
     for name in ("wal_0", "wal_1", "wal_2"):
         assert name not in configs or all(configs[name][key] == GUARDED_CONFIGS[key] for key in RETENTION_CONFIGS)
+        assert configs.get(name, {}).get("remote.log.delete.on.disable", "false") == "false"
+        was = found.get(name, {}).get("remote.storage.enable")
+        assert was is None or configs[name]["remote.storage.enable"] == was
 
 
 def test_the_guard_covers_every_way_by_which_kafka_removes_records() -> None:

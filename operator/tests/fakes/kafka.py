@@ -27,7 +27,7 @@ from seawall.domain.kafka import (
     Unreachable,
     describe_illegal_name,
 )
-from tests.fakes.kafka_configs import config_refusal, default_refusal, kept_form
+from tests.fakes.kafka_configs import config_refusal, default_refusal, kept_form, tiering_refusal
 from tests.fakes.kafka_log import FakeLog
 from tests.fakes.kafka_logs import FakeKafkaLogs
 from tests.fakes.kafka_moves import FakeMoves
@@ -296,6 +296,10 @@ class FakeKafka:
             return KafkaError(KafkaError.UNKNOWN_TOPIC_OR_PART, f"The topic '{change.topic}' does not exist.")
         if not change.set.keys().isdisjoint(change.reset):
             return KafkaError(KafkaError.INVALID_REQUEST, "Duplicate ConfigEntry found")
+        before = self.topics[change.topic].configs
+        after = {key: value for key, value in {**before, **change.set}.items() if key not in change.reset}
+        if refusal := tiering_refusal(before, after):
+            return KafkaError(KafkaError.INVALID_CONFIG, refusal)
         return self._config_error(change.topic, change.set)
 
     def _config_error(self, topic: str, configs: Mapping[str, str]) -> KafkaError | None:

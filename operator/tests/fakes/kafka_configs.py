@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 
 from seawall.api.v1alpha1.kafka_dynamic_configs import DYNAMIC_CONFIGS
 
@@ -73,6 +74,24 @@ def config_refusal(key: str, value: str) -> str | None:
         return f"Invalid value {value} for configuration {key}: Not a number of type {kind}"
     if int(value) < least:
         return f"Invalid value {value} for configuration {key}: Value must be at least {least}"
+    return None
+
+
+def tiering_refusal(before: Mapping[str, str], after: Mapping[str, str]) -> str | None:
+    """Why Kafka refuses a topic's configs for what lies in remote storage (LogConfig.validateTopicLogConfigValues)."""
+    if after.get("remote.storage.enable", "false") != "true":
+        keeps = after.get("remote.log.delete.on.disable", "false") != "true"
+        was_on = before.get("remote.storage.enable", "false") == "true"
+        return "It is invalid to disable remote storage without deleting remote data." if was_on and keeps else None
+    if after.get("remote.log.copy.disable", "false") != "true":
+        return None
+    for what in ("bytes", "ms"):
+        local, whole = after.get(f"local.retention.{what}", "-2"), after.get(f"retention.{what}", "-1")
+        if local not in {"-2", whole}:
+            return (
+                f"When `remote.log.copy.disable` is set to true, the `local.retention.{what}` and `retention.{what}` "
+                "must be set to the identical value because there will be no more logs copied to the remote storage."
+            )
     return None
 
 

@@ -34,6 +34,15 @@ FIELD_CONFIGS: dict[str, str] = {
 REASSIGNMENT_CONFIGS = frozenset({"leader.replication.throttled.replicas", "follower.replication.throttled.replicas"})
 """Written by partition reassignments, ours or anybody's: never drift. A reset would unthrottle a running move."""
 
+REMOTE_STORAGE = "remote.storage.enable"
+COPY_DISABLE = "remote.log.copy.disable"
+DELETE_ON_DISABLE = "remote.log.delete.on.disable"
+"""While it is true, whoever turns remote.storage.enable off lets Kafka delete all that lies in remote storage, and move
+the log start to what is left (Kafka 4.3.1, TopicConfigHandler.maybeUpdateRemoteLogComponents). While it is not, Kafka
+refuses to turn it off (LogConfig.validateTurningOffRemoteStorageWithDelete). It is none of GUARDED_CONFIGS, because
+Kafka before 3.9 does not know it.
+"""
+
 
 def _cel_list(keys: Iterable[str]) -> str:
     return "[" + ", ".join(f"'{key}'" for key in sorted(keys)) + "]"
@@ -107,6 +116,13 @@ class TopicsSpec(APIModel):
             "ignoredConfigs names each config once",
             lambda topics: len(set(topics.ignored_configs)) == len(topics.ignored_configs),
         ),
+        Rule(
+            f"(!has(self.config) || !('{DELETE_ON_DISABLE}' in self.config))"
+            f" && (!has(self.ignoredConfigs) || !('{DELETE_ON_DISABLE}' in self.ignoredConfigs))",
+            f"config and ignoredConfigs must not name {DELETE_ON_DISABLE}:"
+            " with it Kafka deletes the tiered records of a topic whose remote storage is turned off",
+            lambda topics: DELETE_ON_DISABLE not in topics.config and DELETE_ON_DISABLE not in topics.ignored_configs,
+        ),
         bytes_rule("maxMessageBytes"),
         bytes_rule("segmentBytes"),
         Rule(
@@ -129,7 +145,8 @@ class TopicsSpec(APIModel):
     segment_bytes: Annotated[Bytes, Field(json_schema_extra={"default": "64Mi"})] = 64 * MI
     """Size of a log segment (segment.bytes). Only closed segments free disk space after a purge."""
     config: Annotated[dict[str, StrictInt | ConfigText], Field(max_length=64)] = Field(default_factory=dict)
-    """Any other topic config. Quote booleans: the values are integers or strings."""
+    """Any other topic config. Quote booleans: the values are integers or strings. remote.storage.enable is turned on,
+    and never off again."""
     ignored_configs: Annotated[tuple[ConfigKey, ...], Field(max_length=64, json_schema_extra={"set": True})] = ()
     """Topic configs that belong to somebody else: neither set nor reset."""
     deletion_policy: DeletionPolicy = DeletionPolicy.RETAIN

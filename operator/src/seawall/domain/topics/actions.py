@@ -47,10 +47,11 @@ class GuardRetention:
 
     def event(self) -> Event:
         """What the event says."""
+        what = sorted({f"{key}={value}" for change in self.changes for key, value in change.set.items()})
         return Event(
             EventType.WARNING,
             EventReason.RETENTION_GUARDED,
-            "Kafka could have deleted or compacted WAL records: set cleanup.policy=delete and unlimited retention on "
+            f"Kafka could have deleted or compacted WAL records: set {', '.join(what)} on "
             + listed([change.topic for change in self.changes]),
         )
 

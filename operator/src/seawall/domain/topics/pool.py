@@ -10,7 +10,14 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 from enum import StrEnum
 
-from seawall.api.v1alpha1.topic_pool import GUARDED_CONFIGS, REASSIGNMENT_CONFIGS, TopicsSpec
+from seawall.api.v1alpha1.topic_pool import (
+    COPY_DISABLE,
+    DELETE_ON_DISABLE,
+    GUARDED_CONFIGS,
+    REASSIGNMENT_CONFIGS,
+    REMOTE_STORAGE,
+    TopicsSpec,
+)
 from seawall.domain.kafka import MIN_ISR, ConfigChange, Configs, KafkaView, NewTopic, Topic
 from seawall.domain.min_isr import Limit, most_min_isr
 from seawall.domain.topics.actions import CreateTopics, GuardRetention, RepairConfigs, TopicAction
@@ -40,6 +47,9 @@ def _canonical_item(item: str) -> str | float:
 
 RETENTION_CONFIGS = ("cleanup.policy", "retention.ms", "retention.bytes")
 """The guarded configs whose absence lets Kafka itself remove records."""
+
+LOCAL_RETENTION = {"local.retention.ms": "-2", "local.retention.bytes": "-2"}
+"""As long as the retention. While copying is disabled, Kafka refuses any other retention than the local one."""
 
 
 class TopicState(StrEnum):
@@ -138,7 +148,16 @@ def wal_topics(spec: TopicsSpec, kafka: KafkaView) -> list[str]:
 
 def _guard(name: str, configs: Configs) -> ConfigChange | None:
     unsafe = {key: GUARDED_CONFIGS[key] for key in RETENTION_CONFIGS if not _has(configs, key, GUARDED_CONFIGS[key])}
+    if unsafe and _has(configs, COPY_DISABLE, "true"):
+        unsafe |= LOCAL_RETENTION
+    unsafe |= _kept_on_disable(configs)
     return ConfigChange(name, set=unsafe) if unsafe else None
+
+
+def _kept_on_disable(configs: Configs) -> dict[str, str]:
+    """What lets tiered records stay whoever turns remote storage off; nothing for a Kafka that does not show it."""
+    is_off = is_same_value(configs.get(DELETE_ON_DISABLE, "false"), "false")
+    return {} if is_off else {DELETE_ON_DISABLE: "false"}
 
 
 def _has(configs: Configs, key: str, value: str) -> bool:
@@ -149,7 +168,10 @@ def _drift(spec: TopicsSpec, topic: Topic, configs: Configs, limit: Limit | None
     desired = desired_configs(spec, len(topic.replicas))
     if MIN_ISR in desired and _would_stop_writes(topic, _number(configs.get(MIN_ISR)), int(desired[MIN_ISR]), limit):
         del desired[MIN_ISR]
-    keep = {*desired, *spec.ignored_configs, *REASSIGNMENT_CONFIGS, MIN_ISR}
+    if not _has(desired, REMOTE_STORAGE, "true"):  # turned off, it has Kafka delete what is tiered, or refuse
+        desired.pop(REMOTE_STORAGE, None)
+    keep = {*desired, *spec.ignored_configs, *REASSIGNMENT_CONFIGS, MIN_ISR, REMOTE_STORAGE, DELETE_ON_DISABLE}
+    desired |= _kept_on_disable(configs)
     return ConfigChange(
         topic.name,
         set={key: value for key, value in desired.items() if not _has(configs, key, value)},
@@ -213,15 +235,13 @@ def plan_topics(spec: TopicsSpec, pool: Pool, creation: Creation | None) -> list
         configs = desired_configs(spec, spec.replication_factor)
         topics = tuple(NewTopic(name, spec.replication_factor, configs) for name in missing)
         actions.append(CreateTopics(topics, creation.readopted, creation.grounds))
-    guarded = {guard.topic for guard in pool.guards}
+    guarded = {guard.topic: guard.set for guard in pool.guards}
     repairs = tuple(rest for change in pool.changes if (rest := _beyond_guard(change, guarded)).is_needed())
     if repairs:
         actions.append(RepairConfigs(repairs))
     return actions
 
 
-def _beyond_guard(change: ConfigChange, guarded: set[str]) -> ConfigChange:
-    if change.topic not in guarded:
-        return change
-    rest = {key: value for key, value in change.set.items() if key not in RETENTION_CONFIGS}
-    return ConfigChange(change.topic, rest, change.reset)
+def _beyond_guard(change: ConfigChange, guarded: Mapping[str, Mapping[str, str]]) -> ConfigChange:
+    done = guarded.get(change.topic, {})
+    return replace(change, set={key: value for key, value in change.set.items() if key not in done})
