@@ -11,6 +11,8 @@ from pydantic import Field, ValidationError
 from seawall.api.meta import APIModel, Condition, InvalidSpec, Kind, ObjectMeta, StatusModel
 
 Conditions = Annotated[tuple[Condition, ...], Field(max_length=24, json_schema_extra={"map_keys": ["type"]})]
+Stops = Annotated[tuple[Annotated[str, Field(max_length=64)], ...], Field(max_length=8)]
+"""Names of annotations by which a person has Seawall stop; a newer operator may know more of them."""
 
 
 class ObjectStatus(StatusModel):

@@ -159,6 +159,9 @@ class EventReason(StrEnum):
     them."""
     STATUS_NOT_WRITTEN = "StatusNotWritten"
     """Warning. Any kind: the API server does not take a status, so the conditions are older than they seem."""
+    STOP_REMOVED = "StopRemoved"
+    """Warning. WALCluster: `seawall.dev/stop-deletes` or `seawall.dev/paused` is set no more, and what it stopped goes
+    on. If nobody took it away, a tool that applies from Git did (docs/gitops): set it again, as the sentence says."""
     TARGETS_WRITTEN = "TargetsWritten"
     """WALPurge: what it observed of its topics is in its ConfigMaps."""
     THROTTLE_REMEMBERED = "ThrottleRemembered"

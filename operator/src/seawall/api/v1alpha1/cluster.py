@@ -10,7 +10,7 @@ from typing import Annotated, Any, ClassVar, Self
 from pydantic import Field, StrictBool, ValidationError
 
 from seawall.api.meta import APIModel, InvalidSpec, Kind, PrinterColumn, Rule, StatusModel
-from seawall.api.resource import Conditions, ObjectStatus, Resource
+from seawall.api.resource import Conditions, ObjectStatus, Resource, Stops
 from seawall.api.v1alpha1.backup_template import BackupSpec
 from seawall.api.v1alpha1.data_plane import DataPlane, GreptimeDB, WALConfig
 from seawall.api.v1alpha1.deletion_status import DeletionStatus
@@ -200,6 +200,8 @@ class WALClusterStatus(ObjectStatus):
     """The restart of datanodes under way, or the last, and what each would cost; absent without any."""
     deletion: DeletionStatus | None = None
     """What was decided when its deletion began; absent until then, and with deletionPolicy Retain."""
+    stops: Stops = ()
+    """Which of seawall.dev/paused and seawall.dev/stop-deletes were set when it was written: one that goes is told."""
 
     @property
     def removal(self) -> NodeRemoval | None:

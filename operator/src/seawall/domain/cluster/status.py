@@ -23,6 +23,7 @@ from seawall.domain.cluster.observed import Observed
 from seawall.domain.cluster.reasons import Reason
 from seawall.domain.cluster.settings import settings_conditions, settings_event
 from seawall.domain.cluster.sharing import sharing_conditions
+from seawall.domain.cluster.stops import stop_event, stops_of
 from seawall.domain.cluster.verdict import Case
 from seawall.domain.conditions import (
     ConditionBuilder,
@@ -188,6 +189,7 @@ def status_of(case: Case, verdict: Verdict) -> WALClusterStatus:
         disruption=case.cluster.status.disruption,
         restart=case.cluster.status.restart,
         deletion=case.cluster.status.deletion,
+        stops=stops_of(case.cluster),
         managed_kafka=case.cluster.status.managed_kafka,
         kafka_security=case.cluster.status.kafka_security,
         kafka_config=case.cluster.status.kafka_config,
@@ -228,6 +230,7 @@ def status_without_pool(cluster: WALCluster, verdict: Verdict, observed: Observe
         disruption=cluster.status.disruption,
         restart=cluster.status.restart,
         deletion=cluster.status.deletion,
+        stops=stops_of(cluster),
         managed_kafka=cluster.status.managed_kafka,
         kafka_security=cluster.status.kafka_security,
         kafka_config=cluster.status.kafka_config,
@@ -242,6 +245,7 @@ def events_of(cluster: WALCluster, status: WALClusterStatus) -> tuple[Event, ...
     ready = tuple(event for event in ready if event.message != reported)  # the run's own controller has told it
     adopted = readoption_event(cluster, status)
     others = (
+        stop_event(cluster, status),
         adopted,
         data_plane_event(cluster, status),
         settings_event(cluster, status),
