@@ -255,7 +255,7 @@ Next, in a shell at the repository's root:
   kubectl -n {NAMESPACE} get configmap greptimedb-wal -o yaml    # the [wal] configuration for GreptimeDB
   kubectl -n {NAMESPACE} logs datanode-0                         # the replay of a region
   .venv/bin/seawall status wal -n {NAMESPACE}                    # what is wrong, what runs, what it waits for
-  kubectl -n {NAMESPACE} annotate --field-manager=by-hand walc wal --overwrite seawall.dev/restart=again   # another roll
+  kubectl -n {NAMESPACE} annotate --field-manager=by-hand walc wal --overwrite seawall.dev/restart=again  # another roll
   kubectl -n {NAMESPACE} get walp,walv                           # the runs, and the proof that the last one waited for
   xdg-open {PAGE.name}                                   # what Spark read, and what a restart would replay
   kubectl -n kafka scale statefulset kafka --replicas=2        # lose a broker; --replicas=3 brings it back

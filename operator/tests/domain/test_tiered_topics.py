@@ -39,8 +39,7 @@ def test_kafka_is_never_made_to_delete_what_is_tiered(declared: dict[str, str], 
 
 def test_remote_storage_is_turned_on_and_made_with_a_topic() -> None:
     spec = TopicsSpec(prefix="wal", count=2, config={"remote.storage.enable": "true"})
-    configs = good_configs(spec)
-    del configs["remote.storage.enable"]
+    configs = {key: value for key, value in good_configs(spec).items() if key != "remote.storage.enable"}
     pool = observe_pool(spec, make_kafka(make_topic("wal_0")), {"wal_0": configs})
     create, repair = plan_topics(spec, pool, Creation())
     assert isinstance(create, CreateTopics)
