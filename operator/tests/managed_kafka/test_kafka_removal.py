@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable
+from dataclasses import replace
 from datetime import timedelta
 
 import pytest
@@ -35,6 +36,11 @@ def sentence(world: RemovalWorld) -> str:
 
 def names(world: RemovalWorld, node: int) -> set[str]:
     return {f"{kind}" for (kind, _), meta in world.objects.meta.items() if meta.node == node}
+
+
+def removed(world: RemovalWorld) -> tuple[int, ...]:
+    managed = world.cluster().status.managed_kafka
+    return () if managed is None else managed.removed
 
 
 def test_a_broker_is_emptied_stopped_forgotten_and_its_objects_go_but_for_its_volume(world: RemovalWorld) -> None:
@@ -79,6 +85,61 @@ def test_an_id_is_remembered_twice(world: RemovalWorld, lose: Callable[[RemovalW
     world.scale(4)
     world.live()
     assert sorted(world.objects.pods[WAL]) == [0, 1, 2, 4, 100, 101, 102]
+
+
+def test_one_that_leaves_is_known_by_its_volume_when_the_identity_is_lost(world: RemovalWorld) -> None:
+    world.keeps = True
+    world.scale(3)
+    world.live(until=lambda: world.says("RemovingNode"))
+    world.lose_record("wal-kafka-identity")
+    world.live(ticks=40)
+    assert world.says("RemovingNode")
+    budget = world.objects.made[ObjectKind.BUDGET, Key(WAL.namespace, "wal-kafka-brokers")]
+    assert budget.body["spec"]["minAvailable"] == 3, "four pods are there"
+    world.keeps = False
+    world.live()
+    assert world.is_done()
+    assert identity(world).nodes[3].removed
+
+
+def test_one_that_leaves_is_known_by_its_statefulset_when_its_volume_is_lost_too(world: RemovalWorld) -> None:
+    world.keeps = True
+    world.scale(3)
+    world.live(until=lambda: world.says("RemovingNode"))
+    world.lose_record("wal-kafka-identity")
+    world.lose_volume(3)
+    world.live(ticks=20)
+    assert world.removal() is not None
+    assert 3 in identity(world).nodes
+    assert identity(world).nodes[3].registered, "it is never formatted as a new one"
+    world.keeps = False
+    world.live()
+    assert world.is_done()
+
+
+def test_objects_of_one_that_is_out_go_although_the_identity_is_lost(world: RemovalWorld) -> None:
+    world.scale(3)
+    world.live(until=lambda: identity(world).nodes[3].removed)
+    world.process().tick(WAL)
+    assert removed(world) == (3,)
+    assert "StatefulSet" in names(world, 3)
+    world.lose_record("wal-kafka-identity")
+    world.live()
+    assert world.is_done()
+    assert identity(world).nodes[3].removed
+    assert names(world, 3) == {"PersistentVolumeClaim"}
+
+
+def test_what_is_no_volume_of_a_node_makes_none_when_the_identity_is_lost(world: RemovalWorld) -> None:
+    """Whoever copies a claim copies its labels."""
+    place = (ObjectKind.VOLUME, Key(WAL.namespace, "data-wal-3"))
+    copied = (ObjectKind.VOLUME, Key(WAL.namespace, "copy-of-data-wal-7"))
+    world.objects.made[copied] = replace(world.objects.made[place], name=copied[1].name)
+    world.objects.meta[copied] = replace(world.objects.meta[place], name=copied[1].name, uid="copy", node=7)
+    world.lose_record("wal-kafka-identity")
+    world.live()
+    assert sorted(identity(world).nodes) == [0, 1, 2, 3, 100, 101, 102]
+    assert world.says("AllOnline")
 
 
 def test_its_volume_goes_where_the_pool_says_so(world: RemovalWorld) -> None:

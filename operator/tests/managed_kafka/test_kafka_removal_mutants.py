@@ -12,7 +12,7 @@ from seawall.api.v1alpha1.kafka_node_pools import NodePool
 from seawall.controllers.controller import Controller
 from seawall.controllers.since import Since
 from seawall.domain.ledger import restarts
-from seawall.domain.managed_kafka import emptiness, removal, scale, states
+from seawall.domain.managed_kafka import emptiness, identity, removal, scale, states
 from seawall.domain.managed_kafka.found import FoundObject
 from seawall.domain.times import MANAGED_KAFKA_EMPTY_FOR
 from tests.managed_kafka import test_kafka_removal as stories
@@ -139,6 +139,22 @@ MUTANTS: tuple[Mutant, ...] = (
     (
         ids_are_used_again,
         of(stories.test_its_id_is_not_used_again),
+    ),
+    (
+        rewritten(identity, "_ids_of", "else _remembered(cluster, kafka, found)", "else frozenset()"),
+        of(stories.test_one_that_leaves_is_known_by_its_statefulset_when_its_volume_is_lost_too),
+    ),
+    (
+        rewritten(identity, "_name_of", "ObjectKind.STATEFUL_SET: node_name", ""),
+        of(stories.test_one_that_leaves_is_known_by_its_statefulset_when_its_volume_is_lost_too),
+    ),
+    (
+        rewritten(identity, "_remembered", "each.name == _name_of(cluster, each) and ", ""),
+        of(stories.test_what_is_no_volume_of_a_node_makes_none_when_the_identity_is_lost),
+    ),
+    (
+        rewritten(identity, "_rebuilt", "**out", ""),
+        of(stories.test_objects_of_one_that_is_out_go_although_the_identity_is_lost),
     ),
     (
         rewritten(scale, "is_out", "and case.pod(node) is None", ""),

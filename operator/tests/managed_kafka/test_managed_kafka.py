@@ -187,6 +187,23 @@ def test_without_identity_and_volumes_nothing_is_made_of_what_the_status_remembe
     assert len(world.formatted) == 6
 
 
+def test_volumes_that_are_left_of_nodes_that_are_not_declared_make_no_kafka(world: ManagedWorld) -> None:
+    world.scale(4)
+    world.live()
+    world.scale(3)
+    world.delete_and_apply()
+    world.lose_record("wal-kafka-identity")
+    for node in (*CONTROLLERS, *BROKERS):
+        world.lose_volume(node)
+    formatted = len(world.formatted)
+    world.live()
+    found = world.condition()
+    assert found is not None
+    assert found[1] == "IdentityUnclear"
+    assert found[2].startswith("PersistentVolumeClaim data-wal-3 says ")
+    assert len(world.formatted) == formatted
+
+
 def test_a_volume_of_another_kafka_stops_everything(world: ManagedWorld) -> None:
     world.lose_record("wal-kafka-identity")
     (place,) = (each for each in world.objects.meta if each[1].name == "data-wal-1")

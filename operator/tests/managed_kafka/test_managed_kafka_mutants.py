@@ -246,8 +246,16 @@ MUTANTS: tuple[Mutant, ...] = (
         of_a_world(stories.test_a_volume_of_another_kafka_stops_everything),
     ),
     (
-        rewritten(identity, "_without_record", "if not volumes:", "if False:"),
+        rewritten(identity, "_without_record", "if not any(", "if False and not any("),
         of_a_world(stories.test_without_identity_and_volumes_nothing_is_made_of_what_the_status_remembers),
+    ),
+    (
+        rewritten(identity, "_without_record", " if not node.is_leaving", ""),
+        of_a_world(stories.test_volumes_that_are_left_of_nodes_that_are_not_declared_make_no_kafka),
+    ),
+    (
+        rewritten(identity, "_volumes", "if not is_kept:", "if False:"),
+        of_a_world(scaled.test_a_pool_that_is_not_declared_is_known_by_its_volumes_when_the_identity_is_lost),
     ),
     (
         rewritten(

@@ -184,6 +184,17 @@ def test_a_walcluster_that_is_made_again_without_a_pool_says_whom_it_lacks(world
     assert len(world.formatted) == formatted, "it goes on with what it had"
 
 
+def test_a_pool_that_is_not_declared_is_known_by_its_volumes_when_the_identity_is_lost(world: ManagedWorld) -> None:
+    world.scale(3, fast=1)
+    world.live()
+    world.scale(3)
+    world.delete_and_apply()
+    world.lose_record("wal-kafka-identity")
+    world.live()
+    assert world.condition() == ("False", "NodesNotDeclared", f"{LACKS}: give its pool as many replicas as it had")
+    assert identity(world).nodes[200].registered
+
+
 def broker(number: int, replicas: int, state: BrokerState = BrokerState.ONLINE) -> BrokerStatus:
     return BrokerStatus(
         id=number, state=state, leaders=0, replicas=replicas, under_replicated=0, under_min_in_sync_replicas=0

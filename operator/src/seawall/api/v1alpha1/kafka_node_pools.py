@@ -176,6 +176,11 @@ class NodePool(APIModel):
         return found
 
     @property
+    def gone(self) -> frozenset[int]:
+        """Ids that none of its nodes has."""
+        return self._gone
+
+    @property
     def node_ids(self) -> tuple[int, ...]:
         """The ids of its nodes: the first that were not taken out."""
         own, gone = range(self.first_id, self.first_id + IDS_OF_A_POOL), self._gone

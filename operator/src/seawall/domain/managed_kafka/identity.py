@@ -5,8 +5,8 @@
     status.managedKafka.clusterId      the cluster id
     Kafka                              the cluster id
 
-None of them: it is made. They agree: that is it. The ConfigMap is lost: it is made again of the volumes, and no node
-counts as new. They contradict each other: nothing is started and nothing formatted.
+None of them: it is made. They agree: that is it. The ConfigMap is lost: it is made again of the volumes, also of those
+of nodes that leave, and no node counts as new. They contradict each other: nothing is started and nothing formatted.
 """
 
 from __future__ import annotations
@@ -19,8 +19,9 @@ from pydantic import ValidationError
 from seawall.api.meta import Key, StatusModel
 from seawall.api.v1alpha1.managed_kafka import ManagedKafka
 from seawall.domain.managed_kafka.found import FoundKafka, FoundObject, Observed, Record
-from seawall.domain.managed_kafka.names import MANAGED_ID_ANNOTATION
+from seawall.domain.managed_kafka.names import MANAGED_ID_ANNOTATION, node_name, volume_name
 from seawall.domain.managed_kafka.node import Ids, Node, nodes_of
+from seawall.domain.managed_kafka.objects import ObjectKind
 
 IDENTITY = "identity"
 """The key of the ConfigMap."""
@@ -79,35 +80,65 @@ class Unclear:
     message: str
 
 
-def ids_of(found: FoundKafka) -> Ids:
-    """What the identity, and StatefulSets, tell of node ids."""
-    identity = _read(found.identity)
-    records = identity.nodes if isinstance(identity, Identity) else {}
-    stopped = {each.node for each in found.objects.values() if each.is_taken_out and each.node is not None}
-    removed = frozenset(node for node, record in records.items() if record.removed)
-    return Ids(frozenset(records), removed, frozenset(stopped) - removed)
-
-
 def found_nodes(cluster: Key, kafka: ManagedKafka, found: FoundKafka) -> tuple[Node, ...]:
     """All nodes, by id, by what is known of ids."""
-    return nodes_of(cluster, kafka, ids_of(found))
+    return nodes_of(cluster, kafka, _ids_of(cluster, kafka, found))
+
+
+def _ids_of(cluster: Key, kafka: ManagedKafka, found: FoundKafka) -> Ids:
+    """What the identity, and objects, tell of node ids."""
+    identity = _read(found.identity)
+    records = identity.nodes if isinstance(identity, Identity) else {}
+    used = frozenset(records) if isinstance(identity, Identity) else _remembered(cluster, kafka, found)
+    stopped = {each.node for each in found.objects.values() if each.is_taken_out and each.node is not None}
+    removed = frozenset(node for node, record in records.items() if record.removed)
+    return Ids(used, removed, frozenset(stopped) - removed)
+
+
+def _remembered(cluster: Key, kafka: ManagedKafka, found: FoundKafka) -> frozenset[int]:
+    """The nodes of which there is a volume, or a StatefulSet, and that are not out: some of them may be leaving."""
+    objects = found.objects.values()
+    there = (each.node for each in objects if each.name == _name_of(cluster, each) and each.node is not None)
+    return frozenset(there) - _gone(kafka)
+
+
+def _name_of(cluster: Key, found: FoundObject) -> str | None:
+    """What a volume, or a StatefulSet, of that node is called: whoever copies one copies its labels."""
+    if found.node is None:
+        return None
+    named = {ObjectKind.VOLUME: volume_name, ObjectKind.STATEFUL_SET: node_name}
+    return named[found.kind](cluster.name, found.node) if found.kind in named else None
+
+
+def _gone(kafka: ManagedKafka) -> frozenset[int]:
+    """Ids of nodes that are out, as the status remembers them."""
+    return frozenset[int]().union(*(pool.gone for pool in kafka.node_pools))
 
 
 def find_identity(nodes: Iterable[Node], observed: Observed, pinned: str | None) -> Identity | NoIdentity | Unclear:
     """The identity by all that tells of it.
 
     Args:
-        nodes: as they are declared.
+        nodes: all that there are (`found_nodes`).
         observed: what was found.
         pinned: the cluster id in the status.
     """
     nodes = tuple(nodes)
-    volumes = {node.id: found for node in nodes if (found := observed.found.volume(node.volume)) is not None}
     kept = _read(observed.found.identity)
+    volumes = _volumes(nodes, observed.found, is_kept=kept is not None)
     contradiction = kept if isinstance(kept, Unclear) else _contradiction(kept, volumes.values(), pinned, observed)
     if kept is None or contradiction is not None:
         return contradiction or _without_record(nodes, volumes, _sources(None, volumes.values(), pinned, observed))
     return kept
+
+
+def _volumes(nodes: tuple[Node, ...], found: FoundKafka, *, is_kept: bool) -> dict[int, FoundObject]:
+    """Those of the nodes, by id; where nothing else tells which there were, those of nodes of no pool as well."""
+    ids = {node.id for node in nodes}
+    if not is_kept:
+        ids |= _remembered(nodes[0].cluster, nodes[0].kafka, found)
+    names = {each: volume_name(nodes[0].cluster.name, each) for each in sorted(ids)}
+    return {each: volume for each, name in names.items() if (volume := found.volume(name)) is not None}
 
 
 def _contradiction(
@@ -127,16 +158,16 @@ def _contradiction(
 
 
 def _without_record(
-    nodes: Iterable[Node], volumes: Mapping[int, FoundObject], sources: list[tuple[str, str]]
+    nodes: tuple[Node, ...], volumes: Mapping[int, FoundObject], sources: list[tuple[str, str]]
 ) -> Identity | NoIdentity | Unclear:
     """The ConfigMap is not there; what else tells of the identity agrees."""
     if not sources:
         return NoIdentity()
     first, cluster_id = sources[0]
-    if not volumes:
+    if not any(node.id in volumes for node in nodes if not node.is_leaving):
         return Unclear(
-            f"{first} says {cluster_id}, and neither volumes nor the identity are there: bring them back, "
-            "or delete this WALCluster and make it anew"
+            f"{first} says {cluster_id}, and neither volumes of declared nodes nor the identity are there: bring them "
+            "back, or delete this WALCluster, and volumes that are left of it, and make it anew"
         )
     return _rebuilt(cluster_id, nodes, volumes)
 
@@ -165,8 +196,10 @@ def _sources(
     return found
 
 
-def _rebuilt(cluster_id: str, nodes: Iterable[Node], volumes: Mapping[int, FoundObject]) -> Identity:
-    """No node counts as new: one without a volume has lost it."""
-    known = {node.id: volumes[node.id].uid if node.id in volumes else None for node in nodes}
+def _rebuilt(cluster_id: str, nodes: tuple[Node, ...], volumes: Mapping[int, FoundObject]) -> Identity:
+    """No node counts as new: one without a volume has lost it. Who is out stays out."""
+    ids = {*(node.id for node in nodes), *volumes}
+    known = {node: volumes[node].uid if node in volumes else None for node in sorted(ids)}
     records = {node: NodeRecord(volume=uid, registered=True) for node, uid in known.items()}
-    return Identity(cluster_id=cluster_id, nodes=records, formed=True)
+    out = {node: NodeRecord(removed=True) for node in sorted(_gone(nodes[0].kafka))}
+    return Identity(cluster_id=cluster_id, nodes={**records, **out}, formed=True)
