@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
 from typing import Any
 
 import pytest
 
-from seawall.adapters.kube.kafka_objects import said_by
+from seawall.adapters.kube.kafka_objects import placed, said_by
 
 
 def ended(name: str, code: int, message: str) -> dict[str, Any]:
@@ -34,3 +35,11 @@ def test_the_end_of_a_log_is_none_although_java_ends_with_the_same_code() -> Non
 def test_what_runs_again_has_said_nothing() -> None:
     runs = {**ended("kafka", 3, "ForeignVolume: of node 1"), "state": {"running": {}}}
     assert not said_by(runs)
+
+
+def test_a_pod_tells_when_it_got_its_machine() -> None:
+    at = {"lastTransitionTime": "2026-11-28T07:30:00Z"}
+    assert placed({"status": "True", **at}) == datetime(2026, 11, 28, 7, 30, tzinfo=UTC)
+    assert placed({"status": "False", **at}) is None
+    assert placed({"status": "True"}) is None
+    assert placed(None) is None

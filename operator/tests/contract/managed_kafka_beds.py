@@ -32,6 +32,7 @@ from tests.fakes.ids import new_uid
 from tests.fakes.kafka_objects import FakeKafkaObjects
 from tests.fakes.kafka_pods import FakeKafkaPods
 from tests.product.test_examples import EXAMPLES
+from tests.support.clock import Time
 from tests.support.kube import KubeClient
 from tests.support.patient import kube_api
 
@@ -84,7 +85,7 @@ class FakeManagedBed:
 
     def __init__(self, bed: FakeBed) -> None:
         self._bed = bed
-        self.objects = FakeKafkaObjects()
+        self.objects = FakeKafkaObjects(time=Time())
         self.pods = FakeKafkaPods(self.objects)
 
     def owner(self) -> WALCluster:

@@ -90,6 +90,7 @@ def test_all_that_six_nodes_are_made_of_is_taken_and_found_again(managed: Manage
     )
     assert found[ObjectKind.SERVICE, node.name].node == node.id
     assert len({each.uid for each in found.values()}) == len(manifests)
+    assert all(each.created is not None for each in found.values())
 
 
 def test_what_is_there_is_not_made_twice(managed: ManagedBed) -> None:

@@ -13,6 +13,7 @@ from seawall.domain.managed_kafka.found import FoundKafka, FoundObject, FoundPod
 from seawall.domain.managed_kafka.names import KAFKA_LABEL, NODE_LABEL, TAKEN_OUT_ANNOTATION, format_name, identity_name
 from seawall.domain.managed_kafka.objects import Manifest, ObjectKind, spec_digest
 from tests.fakes.ids import new_uid
+from tests.support.clock import Time
 
 Place = tuple[ObjectKind, Key]
 
@@ -33,6 +34,7 @@ class FakeKafkaObjects:
         pods: of each WALCluster, by node; the kubelet puts them here.
         foreign: names that others have.
         refuses: by name the sentence by which the API server (a quota, say) refuses an object, or that it grows.
+        time: the API server's; None: objects do not tell when they were made.
     """
 
     made: dict[Place, Manifest] = field(default_factory=dict)
@@ -41,6 +43,7 @@ class FakeKafkaObjects:
     pods: dict[Key, dict[int, FoundPod]] = field(default_factory=dict)
     foreign: set[Place] = field(default_factory=set)
     refuses: dict[str, str] = field(default_factory=dict)
+    time: Time | None = None
     _versions: itertools.count[int] = field(default_factory=lambda: itertools.count(1))
 
     def find(self, cluster: Key) -> FoundKafka:
@@ -75,6 +78,7 @@ class FakeKafkaObjects:
             generation=1 if manifest.kind is ObjectKind.STATEFUL_SET else 0,
             size=_size(manifest) if manifest.kind is ObjectKind.VOLUME else None,
             spec_digest=spec_digest(manifest.body["spec"]) if manifest.kind is ObjectKind.NETWORK_POLICY else "",
+            created=None if self.time is None else self.time.time,
         )
 
     def renew_template(self, statefulset: FoundObject, namespace: str, manifest: Manifest) -> None:

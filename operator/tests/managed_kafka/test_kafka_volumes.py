@@ -142,6 +142,15 @@ def test_a_claim_that_the_identity_does_not_know_is_left_alone(world: VolumesWor
     world.grow("2Gi")
     world.live()
     assert sorted(world.grown) == ["data-wal-0", "data-wal-1"]
+    said = "5 volumes are as large as declared; data-wal-2 is another one than the identity knows, and is left alone"
+    assert world.told() == ("True", "AllSized", said)
+
+
+def test_a_claim_that_was_restored_with_its_disk_grows(world: VolumesWorld) -> None:
+    world.restore_volume(2)
+    world.grow("2Gi")
+    world.live()
+    assert sorted(world.grown) == ["data-wal-0", "data-wal-1", "data-wal-2"]
 
 
 def test_where_it_is_not_clear_which_kafka_it_is_no_volume_is_touched(world: VolumesWorld) -> None:

@@ -113,6 +113,38 @@ def test_one_whose_disk_is_there_keeps_its_vote_whatever_became_of_its_claim(wor
     assert world.says("VolumeLost")
 
 
+def test_one_whose_claim_was_restored_with_its_disk_keeps_its_vote_when_it_is_down(world: VotersWorld) -> None:
+    away, before = follower(world), world.votes()
+    world.holds(away)
+    world.replace_claim(away)
+    world.returns(away)
+    world.live()
+    assert world.says("AllOnline")
+    world.holds(away)
+    world.live(ticks=200)
+    assert world.votes() == before
+    world.returns(away)
+    world.live()
+    assert (world.is_done(), world.votes()) == (True, before)
+
+
+def test_one_whose_claim_was_restored_after_its_vote_was_taken_votes_again(world: VotersWorld) -> None:
+    away, before = follower(world), world.votes()
+    place = (ObjectKind.VOLUME, Key(WAL.namespace, f"data-wal-{away}"))
+    meta, made, disk = world.objects.meta[place], world.objects.made[place], world.disk_of(away)
+    assert disk is not None
+    world.holds(away)
+    world.objects.remove(*place)
+    world.live(until=lambda: away not in world.votes())
+    world.objects.meta[place], world.objects.made[place] = replace(meta, uid="restored", created=world.time.time), made
+    world.disks["restored"] = disk
+    world.returns(away)
+    world.live()
+    assert world.is_done()
+    assert world.votes() == before
+    assert world.says("AllOnline")
+
+
 def test_nothing_is_changed_while_another_one_is_behind(world: VotersWorld) -> None:
     lost = follower(world)
     world.lose_disk(lost)

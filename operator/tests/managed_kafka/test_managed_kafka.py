@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import copy
+from collections.abc import Callable
 from dataclasses import replace
 from datetime import timedelta
+from functools import partial
+from typing import Any
 
 import pytest
 
@@ -13,9 +16,12 @@ from seawall.api.v1alpha1.cluster import WALCluster
 from seawall.api.v1alpha1.managed_kafka_status import NodeState
 from seawall.domain.errors import Conflict
 from seawall.domain.kafka import NoKafka, Unreachable
-from seawall.domain.managed_kafka.found import KafkaAnswer, Record
+from seawall.domain.managed_kafka.case import Case
+from seawall.domain.managed_kafka.found import FoundObject, KafkaAnswer, Observed, Record
 from seawall.domain.managed_kafka.objects import ObjectKind
+from seawall.domain.managed_kafka.roll import known_case
 from seawall.domain.managed_kafka.staleness import why_stale
+from seawall.domain.managed_kafka.tokens import recorded
 from seawall.domain.managed_kafka.volumes import why_not_without
 from seawall.domain.partitions import Broker, BrokerState, Partition, PartitionId, Quorum, QuorumReplica
 from seawall.domain.times import MANAGED_KAFKA_CLEARED_MS
@@ -320,6 +326,122 @@ def test_a_volume_that_somebody_made_anew_is_not_formatted(world: ManagedWorld) 
     world.objects.meta[place], world.objects.made[place] = replace(meta, uid="another"), made
     assert "its volume data-wal-2 is another one" in until_lost(world) or "its volume is empty" in until_lost(world)
     assert world.tokens() == {}
+
+
+def volume_of(world: ManagedWorld, node: int) -> FoundObject:
+    return world.objects.meta[ObjectKind.VOLUME, Key(WAL.namespace, f"data-wal-{node}")]
+
+
+def test_a_claim_that_was_restored_with_its_disk_is_held_and_formatted_by_nobody(world: ManagedWorld) -> None:
+    for node in (2, 101):
+        world.restore_volume(node)
+        world.live()
+        assert world.says("AllOnline")
+        assert identity(world).nodes[node].volume == volume_of(world, node).uid
+    assert identity(world).nodes[101].directory == world.disks[volume_of(world, 101).uid].directory
+    world.lose_disk(2)
+    until_lost(world)
+    assert len(world.formatted) == 6
+
+
+def test_a_claim_that_was_gone_for_long_and_is_restored_is_held(world: ManagedWorld) -> None:
+    place = (ObjectKind.VOLUME, Key(WAL.namespace, "data-wal-2"))
+    meta, made, disk = world.objects.meta[place], world.objects.made[place], world.disk_of(2)
+    world.lose_volume(2)
+    until_lost(world)
+    assert disk is not None
+    world.objects.meta[place], world.objects.made[place] = replace(meta, uid="restored", created=world.time.time), made
+    world.disks["restored"] = disk
+    world.live()
+    assert world.says("AllOnline")
+    assert identity(world).nodes[2].volume == "restored"
+
+
+def test_a_claim_that_was_replaced_under_a_pod_counts_when_the_pod_is_made_anew(world: ManagedWorld) -> None:
+    """Who takes the finalizer of a claim away, and makes another one, does not change what the pod has."""
+    world.time.time += timedelta(seconds=5)
+    world.replace_claim(2)
+    world.live()
+    assert world.condition() == (
+        "False",
+        "VolumeLost",
+        "node 2: its volume data-wal-2 is another one; Kafka still hears from it",
+    )
+    world.kill(2)
+    world.live()
+    assert world.says("AllOnline")
+
+
+def test_an_older_disk_of_a_controller_is_not_taken_for_the_one_that_it_had(world: ManagedWorld) -> None:
+    before = identity(world).nodes[101]
+    world.restore_volume(101)
+    world.disks[volume_of(world, 101).uid].directory = "older"
+    world.live()
+    assert world.says("VolumeLost")
+    assert identity(world).nodes[101] == before
+
+
+def last_heard(observed: Observed, behind_ms: int) -> Observed:
+    """Kafka's controllers last had all of the log so long ago."""
+    assert not isinstance(observed.kafka, str)
+    assert not isinstance(observed.kafka.quorum, str)
+    voters = tuple(replace(each, behind_ms=behind_ms) for each in observed.kafka.quorum.voters)
+    quorum = replace(observed.kafka.quorum, voters=voters, leader=100)
+    return replace(observed, kafka=replace(observed.kafka, quorum=quorum))
+
+
+def with_pod(observed: Observed, **changes: Any) -> Observed:
+    pods = {node: replace(pod, **changes) for node, pod in observed.found.pods.items()}
+    return replace(observed, found=replace(observed.found, pods=pods))
+
+
+def with_tokens(observed: Observed) -> Observed:
+    tokens = Record({f"node-{node}": "join" for node in (2, 101)}, "1")
+    return replace(observed, found=replace(observed.found, tokens=tokens))
+
+
+@pytest.mark.parametrize("node", [2, 101])
+@pytest.mark.parametrize(
+    "change",
+    [
+        with_tokens,
+        partial(with_pod, is_started=False),
+        partial(with_pod, placed=None),
+        lambda observed: replace(observed, kafka="Kafka does not answer"),
+        lambda observed: replace(observed, kafka=replace(observed.kafka, brokers={}, quorum="it has no leader")),
+    ],
+)
+def test_a_claim_is_restored_only_if_all_that_tells_of_its_disk_is_known(
+    node: int, change: Callable[[Observed], Observed], world: ManagedWorld
+) -> None:
+    known, before = case_of_restored(world, node), identity(world).nodes[node]
+    assert recorded(known).nodes[node].volume == volume_of(world, node).uid
+    assert recorded(replace(known, observed=change(known.observed))).nodes[node] == before
+
+
+def test_who_may_have_been_heard_from_with_the_disk_before_is_waited_for(world: ManagedWorld) -> None:
+    known, before = case_of_restored(world, 101), identity(world).nodes[101]
+    for behind_ms, volume in ((2_000, volume_of(world, 101).uid), (2_001, before.volume)):
+        heard = replace(known, observed=last_heard(known.observed, behind_ms))
+        assert recorded(heard).nodes[101].volume == volume
+
+
+def test_a_node_that_kafka_has_never_heard_from_has_nothing_to_restore(world: ManagedWorld) -> None:
+    known = case_of_restored(world, 2)
+    nodes = {2: known.identity.nodes[2].model_copy(update={"registered": False})}
+    fresh = replace(known, identity=known.identity.with_nodes(nodes))
+    assert recorded(fresh).nodes[2] == nodes[2]
+
+
+def case_of_restored(world: ManagedWorld, node: int) -> Case:
+    """All that a tick decides by, right after the claim of a node was restored and its pod began."""
+    process = world.process()
+    world.restore_volume(node)
+    world.go_on()
+    found = world.found()
+    known = known_case(found, process.controller.observe(found))
+    assert isinstance(known, Case)
+    return known
 
 
 def test_a_first_directory_id_is_not_given_to_a_volume_that_was_made_anew() -> None:

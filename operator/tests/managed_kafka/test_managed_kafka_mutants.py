@@ -86,6 +86,7 @@ def asks_first() -> None:
         scaled.test_a_newer_seawall_asks_first_also_after_a_broker_more(patch)
 
 
+restored_only_if = stories.test_a_claim_is_restored_only_if_all_that_tells_of_its_disk_is_known
 LOST = of_a_world(stories.test_a_disk_that_is_the_only_one_in_sync_is_not_formatted_and_the_partitions_are_named)
 UNKNOWN_IS_SAFE = "if isinstance(answer, str):\n        return None\n    if False:"
 SCALED: tuple[Mutant, ...] = (
@@ -213,6 +214,30 @@ MUTANTS: tuple[Mutant, ...] = (
     (
         rewritten(volumes, "volume_state", "volume is None or volume.uid != record.volume", "volume is None", case),
         stories.test_a_first_directory_id_is_not_given_to_a_volume_that_was_made_anew,
+    ),
+    (
+        rewritten(tokens, "_record", "restored := _restored(case, node, record)", "restored := None"),
+        of_a_world(stories.test_a_claim_that_was_restored_with_its_disk_is_held_and_formatted_by_nobody),
+    ),
+    (
+        rewritten(tokens, "_restored", " or token_key(node.id) in tokens_now(case)", ""),
+        of_a_world(partial(restored_only_if, 2, stories.with_tokens)),
+    ),
+    (
+        rewritten(tokens, "_restored", "if follows is not None and", "if False and"),
+        of_a_world(stories.test_who_may_have_been_heard_from_with_the_disk_before_is_waited_for),
+    ),
+    (
+        rewritten(tokens, "_restored", "not record.registered or ", ""),
+        of_a_world(stories.test_a_node_that_kafka_has_never_heard_from_has_nothing_to_restore),
+    ),
+    (
+        rewritten(tokens, "_restored", "not pod.is_started or not _is_on(pod, volume)", "not pod.is_started"),
+        of_a_world(stories.test_a_claim_that_was_replaced_under_a_pod_counts_when_the_pod_is_made_anew),
+    ),
+    (
+        rewritten(tokens, "_restored", "heard.directory != record.directory", "False"),
+        of_a_world(stories.test_an_older_disk_of_a_controller_is_not_taken_for_the_one_that_it_had),
     ),
     (
         one_look,

@@ -157,6 +157,7 @@ class VolumesWorld(ManagedWorld):
     def judge_grown(self, before: FoundObject, size: int) -> None:
         """What the operator has let grow."""
         self.grown.append(before.name)
+        self.read_identity()
         if before.uid not in self.known:
             self.violations.append(f"{before.name} is not what the identity knows, and grows")
         if size > self.declared:
@@ -164,15 +165,19 @@ class VolumesWorld(ManagedWorld):
 
     def check(self, after: str) -> None:
         """What must be true after each change."""
-        for key, record in self.objects.records.items():
-            if key.name.endswith("identity"):
-                self.known |= {each.volume for each in _identity(record.data).nodes.values()}
+        self.read_identity()
         for (kind, _), meta in self.objects.meta.items():
             if kind is ObjectKind.VOLUME and meta.size is not None:
                 if meta.size.requested < self.asked.get(meta.uid, 0):
                     self.violations.append(f"{meta.name} asks for less {after}")
                 self.asked[meta.uid] = meta.size.requested
         super().check(after)
+
+    def read_identity(self) -> None:
+        """Whichever claims it names now."""
+        for key, record in self.objects.records.items():
+            if key.name.endswith("identity"):
+                self.known |= {each.volume for each in _identity(record.data).nodes.values()}
 
     def told(self) -> tuple[str, str, str] | None:
         """Status, reason and message of KafkaVolumesSized."""

@@ -188,7 +188,7 @@ class ManagedWorld:
     _numbers: itertools.count[int] = field(default_factory=lambda: itertools.count(1))
 
     def __post_init__(self) -> None:
-        self.kube.records = self.objects.records
+        self.kube.records, self.objects.time = self.objects.records, self.time
         self.kube.apply(WAL, self.spec)
 
     # --- the operator
@@ -309,6 +309,8 @@ class ManagedWorld:
         if disk is None:
             self.objects.update_pod(WAL, node.id, trouble="persistentvolumeclaim not found")
             return
+        placed = self.objects.pods[WAL][node.id].placed or self.time.time
+        self.objects.update_pod(WAL, node.id, placed=placed)
         refusal = self._prepare(node, disk)
         self.objects.update_pod(WAL, node.id, said=refusal, is_started=False, is_ready=False, trouble="")
         if not refusal:
@@ -531,6 +533,19 @@ class ManagedWorld:
         """Its pod goes, and its PersistentVolumeClaim with it."""
         self.kill(node)
         self.objects.remove(ObjectKind.VOLUME, Key(WAL.namespace, f"data-wal-{node}"))
+
+    def restore_volume(self, node: int) -> None:
+        """Its pod goes; its PersistentVolumeClaim is another one, with the disk that it had."""
+        self.kill(node)
+        self.replace_claim(node)
+
+    def replace_claim(self, node: int) -> None:
+        """Its PersistentVolumeClaim is another one, with the disk that it had."""
+        place = (ObjectKind.VOLUME, Key(WAL.namespace, f"data-wal-{node}"))
+        meta = self.objects.meta.get(place)
+        if meta is not None:
+            self.objects.meta[place] = replace(meta, uid=new_uid(), created=self.time.time)
+            self.disks[self.objects.meta[place].uid] = self.disks.pop(meta.uid, Disk())
 
     def scale(self, brokers: int, **pools: int) -> None:
         """Somebody wants so many brokers, and these pools of more."""

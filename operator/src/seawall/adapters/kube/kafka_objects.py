@@ -181,6 +181,7 @@ def _object(kind: ObjectKind, raw: Mapping[str, Any]) -> FoundObject:
         spec_digest=spec_digest(raw.get("spec") or {}) if kind is ObjectKind.NETWORK_POLICY else "",
         size=volume_size(raw) if kind is ObjectKind.VOLUME else None,
         generation=int(metadata.get("generation", 0)) if kind is ObjectKind.STATEFUL_SET else 0,
+        created=_time(metadata.get("creationTimestamp")),
     )
 
 
@@ -220,13 +221,25 @@ def _pod(raw: Mapping[str, Any]) -> FoundPod:
         template=_template(raw),
         spec_hash=annotations.get(SPEC_HASH_ANNOTATION),
         certificate=annotations.get(CERTIFICATE_ANNOTATION),
-        gone_by=None if gone_by is None else datetime.fromisoformat(gone_by),
+        gone_by=_time(gone_by),
         last_termination=termination_of(runs),
         version=metadata["resourceVersion"],
         container=str(runs.get("containerID") or "") if "running" in (runs.get("state") or {}) else "",
         is_gated=any(each["conditionType"] == IN_SYNC_GATE for each in raw["spec"].get("readinessGates") or ()),
         in_sync=_in_sync(conditions.get(IN_SYNC_GATE)),
+        placed=placed(conditions.get("PodScheduled")),
     )
+
+
+def placed(scheduled: Mapping[str, Any] | None) -> datetime | None:
+    """When a pod got its machine: the scheduler gives none to a pod whose claims are not there."""
+    if scheduled is None or scheduled["status"] != "True":
+        return None
+    return _time(scheduled.get("lastTransitionTime"))
+
+
+def _time(text: str | None) -> datetime | None:
+    return None if text is None else datetime.fromisoformat(text)
 
 
 def _in_sync(condition: Mapping[str, Any] | None) -> InSync | None:
@@ -247,8 +260,7 @@ def _container(statuses: list[Mapping[str, Any]] | None, name: str) -> Mapping[s
 
 
 def _began(container: Mapping[str, Any]) -> datetime | None:
-    at = ((container.get("state") or {}).get("running") or {}).get("startedAt")
-    return None if at is None else datetime.fromisoformat(at)
+    return _time(((container.get("state") or {}).get("running") or {}).get("startedAt"))
 
 
 def said_by(container: Mapping[str, Any]) -> str:

@@ -128,8 +128,16 @@ def _verdict(case: Case | str) -> Verdict:
     if smaller:
         return Verdict(Outlook.PROGRESSING, VolumesReason.GROWING, "; ".join(map(_of_smaller, smaller)), after)
     larger = [each for each in sized if each.has.requested > each.declared]
-    parts = [f"{len(sized)} volumes are as large as declared", *map(_of_larger, larger)]
+    parts = [f"{len(sized)} volumes are as large as declared", *map(_of_larger, larger), *_unknown(case)]
     return Verdict(Outlook.READY, VolumesReason.ALL, "; ".join(parts), MANAGED_KAFKA_SIZED_SECONDS)
+
+
+def _unknown(case: Case) -> Iterator[str]:
+    """Claims that may be somebody else's."""
+    for node in case.nodes:
+        volume, record = case.volume(node), case.identity.nodes.get(node.id)
+        if volume is not None and record is not None and record.volume != volume.uid:
+            yield f"{volume.name} is another one than the identity knows, and is left alone"
 
 
 def _of_smaller(each: _Sized) -> str:

@@ -9,7 +9,8 @@ class VolumesReason(StrEnum):
     """Whether volumes are as large as declared; each member says the status of the condition, and what ends it."""
 
     ALL = "AllSized"
-    """True. Every volume is as large as its pool says. The message names those that are larger: they stay so."""
+    """True. Every volume is as large as its pool says. The message names those that are larger, and those that the
+    identity does not know: they stay so."""
     GROWING = "VolumesGrowing"
     """False. Volumes are smaller than their pool says; the message says which, and how large they are. Their claims ask
     for more, and the storage driver does the rest; nodes run on meanwhile."""

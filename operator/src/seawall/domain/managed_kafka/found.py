@@ -52,6 +52,7 @@ class FoundObject:
         spec_digest: of a NetworkPolicy, of all that it says.
         size: of a volume.
         generation: how often what it declares was edited, as the API server counts.
+        created: when it was made, by the API server's clock; None: it does not tell.
     """
 
     kind: ObjectKind
@@ -67,6 +68,7 @@ class FoundObject:
     spec_digest: str = ""
     size: VolumeSize | None = None
     generation: int = 0
+    created: datetime | None = None
 
     @property
     def mark_of_stop(self) -> str:
@@ -111,6 +113,7 @@ class FoundPod:
         container: which container of Kafka runs in it; empty: none.
         is_gated: it is not Ready before its readiness gate is open.
         in_sync: what the condition of that gate says; None: there is none.
+        placed: when it got its machine, by the API server's clock: its claims were there before. None: it has none.
     """
 
     node: int
@@ -131,6 +134,7 @@ class FoundPod:
     container: str = ""
     is_gated: bool = False
     in_sync: InSync | None = None
+    placed: datetime | None = None
 
     @property
     def has_empty_volume(self) -> bool:

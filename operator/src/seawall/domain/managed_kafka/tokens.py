@@ -17,12 +17,14 @@ from collections.abc import Mapping
 
 from seawall.domain.kafka import by_number
 from seawall.domain.managed_kafka.case import Case
+from seawall.domain.managed_kafka.found import FoundObject, FoundPod
 from seawall.domain.managed_kafka.identity import Identity, NodeRecord
 from seawall.domain.managed_kafka.names import format_name, token_key
 from seawall.domain.managed_kafka.node import Node
 from seawall.domain.managed_kafka.properties import voter_address
 from seawall.domain.managed_kafka.volumes import VolumeState
 from seawall.domain.partitions import BrokerState, Quorum, QuorumReplica
+from seawall.domain.times import MANAGED_KAFKA_CAUGHT_UP_MS
 
 
 def wanted_tokens(case: Case) -> dict[str, str]:
@@ -61,7 +63,7 @@ def _first_token(case: Case, node: Node) -> str:
 
 
 def recorded(case: Case) -> Identity:
-    """The identity with what is seen now: volumes that are new, those that may take a lost one's place, and who is in.
+    """The identity with what is seen now: volumes that are new, restored, or may take a lost one's place; who is in.
 
     Nothing is recorded of a node before its volume is: the first look after that finds whether it has registered.
     """
@@ -78,6 +80,8 @@ def _record(case: Case, node: Node) -> NodeRecord | None:
     match case.volume_state(node):
         case VolumeState.UNRECORDED if volume is not None:
             return NodeRecord(volume=volume.uid)
+        case VolumeState.LOST if record is not None and (restored := _restored(case, node, record)) is not None:
+            return restored
         case VolumeState.LOST if record is not None and volume is not None and volume.uid != record.volume:
             # It stays registered: an empty volume of it is formatted only after another look.
             spent = (*record.spent, record.directory) if record.directory is not None else record.spent
@@ -105,6 +109,31 @@ def _registered(case: Case, node: Node, record: NodeRecord) -> NodeRecord | None
     before = record.directory
     spent = record.spent if before in {None, heard.directory_id} else (*record.spent, before or "")
     return record.model_copy(update={"registered": True, "directory": heard.directory_id, "spent": spent})
+
+
+def _restored(case: Case, node: Node, record: NodeRecord) -> NodeRecord | None:
+    """Another claim has the disk that the node had: somebody restored it. None: nobody knows that it has.
+
+    Its pod got a machine when the claim was there, its container found data of this node, which nobody might format,
+    and Kafka hears from it: a controller by the directory that it had.
+    """
+    volume, pod, answer = case.volume(node), case.pod(node), case.observed.kafka
+    if volume is None or volume.uid == record.volume or not record.registered or token_key(node.id) in tokens_now(case):
+        return None
+    if pod is None or not pod.is_started or not _is_on(pod, volume) or isinstance(answer, str):
+        return None
+    heard = _registered(case, node, record)
+    if heard is None or (record.directory is not None and heard.directory != record.directory):
+        return None
+    follows = heard_of(answer.quorum, node.id, record) if node.pool.is_controller else None
+    if follows is not None and (follows.behind_ms or 0) > MANAGED_KAFKA_CAUGHT_UP_MS:
+        return None  # its disk of before may be who was heard from
+    return heard.model_copy(update={"volume": volume.uid})
+
+
+def _is_on(pod: FoundPod, volume: FoundObject) -> bool:
+    """Whether the pod mounts this claim, and not one of the same name that somebody took from it by force."""
+    return pod.placed is not None and volume.created is not None and volume.created <= pod.placed
 
 
 def heard_of(quorum: Quorum | str, node: int, record: NodeRecord) -> QuorumReplica | None:

@@ -4,7 +4,8 @@ New        nobody has made it yet
 Unrecorded it is there, and the identity does not know it yet
 First      it may be formatted as a new node's, until Kafka has heard from the node
 Held       Kafka has heard from the node with this volume
-Lost       the identity knows another one, or it is empty: nothing is formatted before that is known to lose nothing
+Lost       the identity knows another one, or it is empty: nothing is formatted before that is known to lose nothing.
+           Another claim with the disk that the node had is Held again when Kafka hears from the node (tokens.py)
 """
 
 from __future__ import annotations
