@@ -406,6 +406,23 @@ def test_to_one_nobody_leaves_and_it_is_told() -> None:
     assert world.says("NodesNotDeclared")
 
 
+def test_what_is_left_of_another_kafka_of_this_name_is_no_first_voter() -> None:
+    """Its StatefulSets, and volumes that go, are still there when all was deleted and applied again with fewer."""
+    world = VotersWorld(first=5)
+    world.bring_up()
+    world.kube.remove(WAL)
+    for name in ("wal-kafka-identity", "wal-kafka-format"):
+        world.lose_record(name)
+    for place, meta in world.objects.meta.items():
+        if place[0] is ObjectKind.VOLUME:
+            world.objects.meta[place] = replace(meta, is_terminating=True)
+    world.kafka.unreachable = NoKafka(Unreachable.NOT_ANSWERING, "its brokers end")
+    world.controllers(3)
+    world.process().tick(WAL)
+    world.process().tick(WAL)
+    assert set(identity(world).initial) == {100, 101, 102}
+
+
 def test_files_of_nodes_name_no_controller_that_is_out() -> None:
     """Whoever tells that it is out: the status, or the identity alone."""
     pools = [pool("controllers", "controller", 100, 3), pool("brokers", "broker", 0, 1)]

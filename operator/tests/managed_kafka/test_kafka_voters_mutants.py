@@ -32,6 +32,10 @@ def nobody_asks_again(patch: Patch) -> None:
 
 
 MUTANTS: tuple[Mutant, ...] = (
+    (
+        rewritten(decide, "_making", " and not node.is_leaving", ""),
+        stories.test_what_is_left_of_another_kafka_of_this_name_is_no_first_voter,
+    ),
     (nobody_asks_again, of(stories.test_who_falls_behind_right_before_the_act_is_seen)),
     (  # add before remove: Kafka refuses it for ever
         rewritten(

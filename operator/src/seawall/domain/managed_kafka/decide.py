@@ -77,7 +77,7 @@ def _making(cluster: WALCluster, observed: Observed, nodes: tuple[Node, ...]) ->
     if (unusable := why_not_secured(cluster, observed)) is not None:
         return _publishing(cluster, observed, _not_secured(unusable))
     verdict = _verdict(Reason.BRINGING_UP, "the ids of a new Kafka cluster are made")
-    controllers = tuple(node.id for node in nodes if node.pool.is_controller)
+    controllers = tuple(node.id for node in nodes if node.pool.is_controller and not node.is_leaving)
     return _publishing(cluster, observed, verdict, MakeIdentity(controllers))
 
 
