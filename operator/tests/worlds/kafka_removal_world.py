@@ -90,10 +90,10 @@ class RemovalWorld(ManagedWorld):
         again = self.kafka.moves.unregistered & self._online()
         if again:
             self.violations.append(f"K5: {again} register again")
-        self.drain()
+        self.move_away()
         super().elect()
 
-    def drain(self) -> None:
+    def move_away(self) -> None:
         """Who moves replicas takes one away from the broker that leaves, unless a pod restarts meanwhile."""
         removal, found = self.removal(), self.kube.get(WALCluster, WAL)
         if removal is None or found is None or self.keeps or pod_that_restarts(found.status) is not None:

@@ -1,0 +1,44 @@
+"""What keeps a stalled restart from standing in everybody's way is taken away, guard by guard. Prints the kills."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable
+
+import pytest
+
+from seawall.domain.managed_kafka import removal
+from tests.managed_kafka import test_kafka_stalled as stories
+from tests.support.mutants import Mutant, find_survivors
+from tests.support.source_mutants import rewritten
+from tests.worlds.kafka_whole_world import WholeWorld
+
+
+def of(story: Callable[[WholeWorld], object], start: WholeWorld = stories.FOUR_BROKERS) -> Callable[[], None]:
+    """The story, in a world that was brought up."""
+
+    def tell() -> None:
+        story(copy.deepcopy(start))
+
+    return tell
+
+
+MUTANTS: tuple[Mutant, ...] = (
+    (
+        rewritten(removal, "_is_own", "return has_gone or ", "return "),
+        of(stories.test_a_broker_whose_restart_is_stalled_is_taken_out),
+    ),
+    (  # that pod may still be deleted by who slept
+        rewritten(removal, "_is_own", " and entry.gone_time is not None", ""),
+        of(stories.test_a_restart_whose_pod_is_still_there_is_waited_for),
+    ),
+    (  # a restart is taken back before its node is
+        rewritten(removal, "_handed_back", "entry.gone_time is None", "True"),
+        of(stories.test_whoever_is_declared_again_before_its_stop_is_restarted_as_before),
+    ),
+)
+
+
+@pytest.mark.timeout(1_200)
+def test_each_guard_of_what_is_stalled_is_missed_by_a_story() -> None:
+    assert not find_survivors(MUTANTS)

@@ -1,0 +1,69 @@
+"""The world of a managed Kafka in which all happens to its nodes: they are restarted, vote, and are taken out."""
+
+from __future__ import annotations
+
+import copy
+from dataclasses import dataclass
+
+from seawall.api.v1alpha1.disruption import DisruptionKind, of_kind
+from seawall.api.v1alpha1.rollout import RollStage
+from seawall.domain.managed_kafka.identity import ids_of
+from tests.worlds.kafka_roll_world import RollWorld
+from tests.worlds.kafka_voters_world import VotersWorld
+from tests.worlds.managed_world import BROKERS, CONTROLLERS, WAL, pool
+
+CONTROLLER_POOL, BROKER_POOL = 0, 1
+
+
+@dataclass(repr=False)
+class WholeWorld(RollWorld, VotersWorld):
+    """All that outlives a process; all controllers of nodes tick in it, each judged by its own laws."""
+
+    def elect(self) -> None:
+        """The quorum is that of votes, which tells by itself who lacks records."""
+        VotersWorld.elect(self)
+        self.by_us -= {node for node in self.by_us if self.is_well(node)}
+
+    def _judge(self, node: int, *, is_up: bool) -> None:
+        """Who is out for good is not away."""
+        self.by_us -= ids_of(self.objects.find(WAL)).removed
+        super()._judge(node, is_up=is_up)
+
+    def pools(self, controllers: int = len(CONTROLLERS), brokers: int = len(BROKERS)) -> None:
+        """Somebody wants so many."""
+        managed = copy.deepcopy(self.spec["kafka"]["managed"])
+        managed["nodePools"] = [
+            {**managed["nodePools"][CONTROLLER_POOL], **pool("controllers", "controller", CONTROLLERS[0], controllers)},
+            {**managed["nodePools"][BROKER_POOL], **pool("brokers", "broker", BROKERS[0], brokers)},
+        ]
+        self.declare(kafka={"managed": managed})
+
+    def give_options(self, which: int, *options: str) -> None:
+        """Somebody edits the Java options of a pool."""
+        managed = copy.deepcopy(self.spec["kafka"]["managed"])
+        managed["nodePools"][which]["javaOptions"] = list(options)
+        self.declare(kafka={"managed": managed})
+
+    def stalls(self, node: int) -> None:
+        """Somebody asks for restarts, and the machine of this node does not survive its own."""
+        self.annotate(restart_kafka=f"{self.time.time}")
+        pod = f"wal-{node}-0"
+        self.live(until=lambda: (entry := self.entry()) is not None and entry.name == pod)
+        self.held.add(node)
+        self.live(until=lambda: self.roll().stage is RollStage.STALLED)
+
+    def restarts(self) -> str:
+        """The pod whose restart is in the journal; empty: none."""
+        found = of_kind(self.entry(), DisruptionKind.KAFKA_NODE_RESTART)
+        return "" if found is None else found.name
+
+    def is_whole(self) -> bool:
+        """Nothing is under way, all that are declared vote, and all are Online."""
+        return self.is_done() and not self.restarts() and self.says("AllOnline")
+
+    def brought_up(self, controllers: int = len(CONTROLLERS), brokers: int = len(BROKERS)) -> WholeWorld:
+        """So many, and all are Online."""
+        self.bring_up()
+        self.pools(controllers, brokers)
+        self.live(ticks=2_000, until=lambda: self.is_whole() and len(self.objects.pods[WAL]) == controllers + brokers)
+        return self
