@@ -133,13 +133,14 @@ def test_a_template_is_replaced_whole_at_the_version_that_was_read_and_nothing_e
 
 def test_a_budget_gets_its_number_at_the_version_that_was_read(managed: ManagedBed) -> None:
     owner = managed.owner()
-    fewer, wanted = (next(budgets(owner.metadata.key, nodes(owner)[:count])) for count in (2, 3))
+    fewer, wanted = (next(budgets(owner.metadata.key, nodes(owner)[:count])) for count in (1, 3))
     managed.objects.create(owner, fewer)
     place = (ObjectKind.BUDGET, fewer.name)
     before = managed.objects.find(owner.metadata.key).objects[place]
     managed.objects.change_budget(before, owner.metadata.namespace, wanted)
     after = managed.objects.find(owner.metadata.key).objects[place]
-    assert (before.min_available, after.min_available) == (1, 2)
+    assert (before.min_available, after.min_available) == (0, 2)
+    assert (before.unhealthy, after.unhealthy) == ("AlwaysAllow", "IfHealthyBudget")
     assert (after.uid, after.owner_uid) == (before.uid, before.owner_uid)
     with pytest.raises(Conflict):
         managed.objects.change_budget(before, owner.metadata.namespace, fewer)

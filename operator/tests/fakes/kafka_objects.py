@@ -79,6 +79,7 @@ class FakeKafkaObjects:
             size=_size(manifest) if manifest.kind is ObjectKind.VOLUME else None,
             spec_digest=spec_digest(manifest.body["spec"]) if manifest.kind is ObjectKind.NETWORK_POLICY else "",
             created=None if self.time is None else self.time.time,
+            unhealthy=manifest.body["spec"]["unhealthyPodEvictionPolicy"] if manifest.kind is ObjectKind.BUDGET else "",
         )
 
     def renew_template(self, statefulset: FoundObject, namespace: str, manifest: Manifest) -> None:
@@ -95,15 +96,17 @@ class FakeKafkaObjects:
         self.meta[place] = replace(found, annotations=annotations, version=version, generation=generation)
 
     def change_budget(self, budget: FoundObject, namespace: str, manifest: Manifest) -> None:
-        """Replaces its number."""
+        """Replaces its number, and whom it lets go."""
         place = (manifest.kind, Key(namespace, manifest.name))
         found = self.meta.get(place)
         if found is None or found != budget:
             raise Conflict(f"PodDisruptionBudget {manifest.name} changed")
-        number = manifest.body["spec"]["minAvailable"]
-        body = {**self.made[place].body, "spec": {**self.made[place].body["spec"], "minAvailable": number}}
+        number, unhealthy = (manifest.body["spec"][name] for name in ("minAvailable", "unhealthyPodEvictionPolicy"))
+        changed = {"minAvailable": number, "unhealthyPodEvictionPolicy": unhealthy}
+        body = {**self.made[place].body, "spec": {**self.made[place].body["spec"], **changed}}
         self.made[place] = replace(self.made[place], body=body)
-        self.meta[place] = replace(found, min_available=number, version=str(next(self._versions)))
+        version = str(next(self._versions))
+        self.meta[place] = replace(found, min_available=number, unhealthy=unhealthy, version=version)
 
     def change_policy(self, policy: FoundObject, namespace: str, manifest: Manifest) -> None:
         """Replaces its spec."""

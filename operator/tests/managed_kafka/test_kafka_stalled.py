@@ -3,20 +3,36 @@
 from __future__ import annotations
 
 import copy
+from dataclasses import replace
 
 import pytest
 
+from seawall.api.meta import Key
 from seawall.api.v1alpha1.disruption import DisruptionKind
-from tests.worlds.kafka_whole_world import WholeWorld
+from seawall.api.v1alpha1.rollout import RollStage
+from seawall.domain.managed_kafka.objects import ObjectKind, budgets
+from tests.worlds.kafka_whole_world import CONTROLLER_POOL, WholeWorld
 from tests.worlds.managed_world import WAL
 
+BROUGHT_UP = WholeWorld().brought_up()
 FOUR_BROKERS = WholeWorld().brought_up(brokers=4)
+ONE_CONTROLLER = WholeWorld(first=1).brought_up(controllers=1)
 FIVE_CONTROLLERS = WholeWorld().brought_up(controllers=5)
+
+
+@pytest.fixture
+def world() -> WholeWorld:
+    return copy.deepcopy(BROUGHT_UP)
 
 
 @pytest.fixture
 def four() -> WholeWorld:
     return copy.deepcopy(FOUR_BROKERS)
+
+
+@pytest.fixture
+def one() -> WholeWorld:
+    return copy.deepcopy(ONE_CONTROLLER)
 
 
 @pytest.fixture
@@ -74,3 +90,38 @@ def test_a_restart_whose_pod_is_still_there_is_waited_for(four: WholeWorld) -> N
         "status.disruption has KafkaNodeRestart of wal-3-0, and two disruptions cannot stand"
     )
     assert 3 not in four.stopped
+
+
+def test_the_only_controller_that_an_edit_broke_is_mended_by_an_edit(one: WholeWorld) -> None:
+    one.answer_for_it()
+    one.breaks(CONTROLLER_POOL)
+    one.live(ticks=800, until=lambda: one.roll().stage is RollStage.STALLED)
+    assert one.restarts() == "wal-100-0"
+    one.give_options(CONTROLLER_POOL)
+    one.live(ticks=200, until=one.is_whole)
+    assert one.is_as_declared()
+
+
+def test_a_budget_that_was_made_before_lets_the_only_one_go(one: WholeWorld) -> None:
+    place = (ObjectKind.BUDGET, Key(WAL.namespace, "wal-kafka-controllers"))
+    old = next(budgets(WAL, one.nodes[:3]))
+    before = replace(old, name=place[1].name, body={"spec": {**old.body["spec"], "minAvailable": 0}})
+    one.objects.change_budget(one.objects.meta[place], WAL.namespace, before)
+    one.live(ticks=20)
+    assert one.objects.meta[place].unhealthy == "AlwaysAllow"
+
+
+def test_what_a_budget_keeps_although_it_does_not_run_is_told_with_what_lets_it_go(world: WholeWorld) -> None:
+    world.answer_for_it()
+    world.breaks(CONTROLLER_POOL)
+    world.live(ticks=800, until=lambda: world.roll().stage is RollStage.STALLED)
+    (node,) = (each for each in (100, 101, 102) if world.restarts() == f"wal-{each}-0")
+    other = next(each for each in (100, 101, 102) if each != node)
+    world.held.add(other)
+    world.crash(other)
+    world.give_options(CONTROLLER_POOL)
+    world.live(ticks=60)
+    assert f"so it may go all the same: kubectl delete pod wal-{node}-0 -n db" in world.roll().message
+    world.kill(node)
+    world.returns(other)
+    world.live(ticks=400, until=world.is_whole)

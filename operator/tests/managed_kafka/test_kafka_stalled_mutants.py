@@ -7,7 +7,8 @@ from collections.abc import Callable
 
 import pytest
 
-from seawall.domain.managed_kafka import removal
+from seawall.domain.kafka_nodes.gate import KafkaNodeGate
+from seawall.domain.managed_kafka import objects, plan, removal, scale
 from tests.managed_kafka import test_kafka_stalled as stories
 from tests.support.mutants import Mutant, find_survivors
 from tests.support.source_mutants import rewritten
@@ -35,6 +36,20 @@ MUTANTS: tuple[Mutant, ...] = (
     (  # a restart is taken back before its node is
         rewritten(removal, "_handed_back", "entry.gone_time is None", "True"),
         of(stories.test_whoever_is_declared_again_before_its_stop_is_restarted_as_before),
+    ),
+    (
+        rewritten(objects, "budgets", '"AlwaysAllow" if count == 1 else ', "", plan, scale),
+        of(stories.test_the_only_controller_that_an_edit_broke_is_mended_by_an_edit, stories.ONE_CONTROLLER),
+    ),
+    (
+        rewritten(
+            scale, "keeps_as", "(found.min_available, found.unhealthy) == wanted", "found.min_available == wanted[0]"
+        ),
+        of(stories.test_a_budget_that_was_made_before_lets_the_only_one_go, stories.ONE_CONTROLLER),
+    ),
+    (
+        rewritten(KafkaNodeGate, "_why_forbidden", "not member.has_stopped", "True"),
+        of(stories.test_what_a_budget_keeps_although_it_does_not_run_is_told_with_what_lets_it_go, stories.BROUGHT_UP),
     ),
 )
 

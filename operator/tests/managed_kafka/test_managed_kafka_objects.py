@@ -120,6 +120,8 @@ def test_a_pod_is_ready_when_it_is_said_to_be_in_sync_and_one_that_is_not_goes_o
         assert pod_of(number, declared()).get("readinessGates") == [{"conditionType": "seawall.dev/in-sync"}]
     policies = {each.body["spec"]["unhealthyPodEvictionPolicy"] for each in budgets(KEY, nodes_of(KEY, declared()))}
     assert policies == {"IfHealthyBudget"}
+    (single,) = budgets(KEY, nodes_of(KEY, declared("managed-kafka-single")))
+    assert single.body["spec"]["unhealthyPodEvictionPolicy"] == "AlwaysAllow", "a budget of 0 is never healthy"
     (service,) = (each for each in node_objects(node(0, declared()), CLUSTER_ID) if each.kind is ObjectKind.SERVICE)
     assert service.body["spec"]["publishNotReadyAddresses"], "nodes find each other to become Ready"
 

@@ -7,6 +7,7 @@ no act of ours.
 
 from __future__ import annotations
 
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import Any, Literal
@@ -35,6 +36,9 @@ CHANGES = frozenset({"create", "change_budget", "renew_template", "write_record"
 CATCHES_UP = 3
 """Looks."""
 NO_DATABASE: Any = None
+CRASHES, NO_IMAGE = "CrashLoopBackOff: bad", "ImagePullBackOff: not found"
+PENDING = (NO_IMAGE, "persistentvolumeclaim")
+"""How the trouble of a pod begins whose phase is Pending."""
 
 
 @dataclass
@@ -58,7 +62,8 @@ class RollWorld(ManagedWorld):
         ending: nodes whose pods are to end.
         absent: nodes that have no pod for a look.
         by_us: nodes that went by our act and were not well since.
-        broken: nodes that do not come up with the template of this hash.
+        broken: nodes that do not come up with the template of this hash, and
+        trouble: what Kubernetes says of them.
         is_unseen: the world moved since Kafka was asked last.
         is_unread: the same since the WALCluster was read last.
         evicted: in that order, by whomever.
@@ -71,6 +76,7 @@ class RollWorld(ManagedWorld):
     absent: set[int] = field(default_factory=set)
     by_us: set[int] = field(default_factory=set)
     broken: dict[int, str] = field(default_factory=dict)
+    trouble: str = CRASHES
     is_unseen: bool = False
     is_unread: bool = False
     evicted: list[int] = field(default_factory=list)
@@ -147,7 +153,7 @@ class RollWorld(ManagedWorld):
             pod = self.objects.pods.get(WAL, {}).get(node)
             if pod is not None and pod.template == self.broken[node]:
                 self.running.discard(node)
-                self.objects.update_pod(WAL, node, is_ready=False, is_started=False, trouble="CrashLoopBackOff: bad")
+                self.objects.update_pod(WAL, node, is_ready=False, is_started=False, trouble=self.trouble)
 
     def kill(self, node: int) -> None:
         """Its pod goes, and is away for a look."""
@@ -172,21 +178,35 @@ class RollWorld(ManagedWorld):
         return Evicted()
 
     def is_forbidden(self, pod: FoundPod) -> bool:
-        """Whether the budget is against it; one that does not count goes while enough others do (IfHealthyBudget)."""
+        """Whether the budget is against it, as the eviction of Kubernetes asks it.
+
+        A pod that never began passes. One that is not Ready passes with AlwaysAllow, or while enough others count; but
+        a budget of 0 pods is never healthy to that. All others need a disruption that is allowed.
+        """
         is_controller = pod.node >= CONTROLLERS[0]
         group = {n: each for n, each in self.objects.pods[WAL].items() if (n >= CONTROLLERS[0]) == is_controller}
-        counted = {n for n, each in group.items() if self.counts(each)}
-        return len(counted - {pod.node}) < self._min_available("controllers" if is_controller else "brokers")
+        healthy = sum(self.counts(each) for each in group.values())
+        budget = self._budget("controllers" if is_controller else "brokers")
+        if budget is None or self.is_pending(pod):
+            return False
+        needed, policy = int(budget["minAvailable"]), budget["unhealthyPodEvictionPolicy"]
+        if not self.counts(pod) and (policy == "AlwaysAllow" or healthy >= needed > 0):
+            return False
+        return healthy - needed <= 0
+
+    def is_pending(self, pod: FoundPod) -> bool:
+        """Whether no container of Kafka ever began in it: its volume, its image, or a machine is missing."""
+        return not pod.is_started and (bool(pod.said) or pod.trouble.startswith(PENDING))
 
     def counts(self, pod: FoundPod) -> bool:
         """Whether a budget counts it: it is Ready, and stays."""
         is_open = not pod.is_gated or (pod.in_sync is not None and pod.in_sync.holds)
         return pod.is_ready and is_open and not pod.is_terminating
 
-    def _min_available(self, of: str) -> int:
+    def _budget(self, of: str) -> Mapping[str, Any] | None:
         name = f"wal-kafka-{of}"
         budgets = (each for (kind, _), each in self.objects.made.items() if kind is ObjectKind.BUDGET)
-        return next((int(each.body["spec"]["minAvailable"]) for each in budgets if each.name == name), 0)
+        return next((each.body["spec"] for each in budgets if each.name == name), None)
 
     # --- Kafka
 
@@ -217,9 +237,13 @@ class RollWorld(ManagedWorld):
             left = len((log.isr & self.running) - {node})
             if node in log.isr and len(log.replicas) > 1 and left < log.min_isr:
                 self.violations.append(f"K2: {left} in sync of {name} are left, {log.min_isr} are needed")
-        others = [each for each in CONTROLLERS if each != node and not self.is_well(each)]
-        if node in CONTROLLERS and others:
+        others = [each for each in self.voters() if each != node and not self.is_well(each)]
+        if node in self.voters() and others:
             self.violations.append(f"K3: voters {others} are not caught up, and {node} goes")
+
+    def voters(self) -> Collection[int]:
+        """The controllers that have a vote."""
+        return CONTROLLERS
 
     def may_change(self, statefulset: str) -> bool:
         """Only of the node in the journal; who empties that right before the act makes a template early, no more."""

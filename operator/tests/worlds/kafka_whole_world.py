@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import copy
+from collections.abc import Collection
 from dataclasses import dataclass
+from datetime import timedelta
 
 from seawall.api.v1alpha1.disruption import DisruptionKind, of_kind
 from seawall.api.v1alpha1.rollout import RollStage
 from seawall.domain.managed_kafka.identity import ids_of
-from tests.worlds.kafka_roll_world import RollWorld
+from seawall.domain.managed_kafka.objects import template_hash
+from tests.worlds.kafka_roll_world import CRASHES, RollWorld
 from tests.worlds.kafka_voters_world import VotersWorld
 from tests.worlds.managed_world import BROKERS, CONTROLLERS, WAL, pool
 
@@ -29,6 +32,10 @@ class WholeWorld(RollWorld, VotersWorld):
         self.by_us -= ids_of(self.objects.find(WAL)).removed
         super()._judge(node, is_up=is_up)
 
+    def voters(self) -> Collection[int]:
+        """By the votes that there are."""
+        return self.votes()
+
     def pools(self, controllers: int = len(CONTROLLERS), brokers: int = len(BROKERS)) -> None:
         """Somebody wants so many."""
         managed = copy.deepcopy(self.spec["kafka"]["managed"])
@@ -43,6 +50,19 @@ class WholeWorld(RollWorld, VotersWorld):
         managed = copy.deepcopy(self.spec["kafka"]["managed"])
         managed["nodePools"][which]["javaOptions"] = list(options)
         self.declare(kafka={"managed": managed})
+
+    def breaks(self, which: int, trouble: str = CRASHES) -> None:
+        """Somebody gives the nodes of a pool options with which none comes up."""
+        self.give_options(which, "-XX:+Wrong")
+        name = self.spec["kafka"]["managed"]["nodePools"][which]["name"]
+        broken = [node for node in self.nodes if node.pool.name == name]
+        self.broken |= {node.id: template_hash(node, self.pinned()) for node in broken}
+        self.trouble = trouble
+
+    def answer_for_it(self) -> None:
+        """A person lets restarts through, for half a day."""
+        until = self.time.time + timedelta(hours=12)
+        self.annotate(override_restart_gate=f"an edit was wrong@{until:%Y-%m-%dT%H:%M:%SZ}")
 
     def stalls(self, node: int) -> None:
         """Somebody asks for restarts, and the machine of this node does not survive its own."""

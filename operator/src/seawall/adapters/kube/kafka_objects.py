@@ -90,13 +90,14 @@ class KubeKafkaObjects:
         self._api.replace(path, {**raw, "metadata": {**raw["metadata"], "annotations": annotations}, "spec": spec})
 
     def change_budget(self, budget: FoundObject, namespace: str, manifest: Manifest) -> None:
-        """Replaces its number; whom it counts stays."""
+        """Replaces its number, and whom it lets go; whom it counts stays."""
         path = f"{_collection(manifest.kind, namespace)}/{manifest.name}"
         raw = self._api.get(path)
         if raw is None or _object(manifest.kind, raw) != budget:
             raise Conflict(f"PodDisruptionBudget {manifest.name} changed")
         spec = {key: value for key, value in raw["spec"].items() if key != "maxUnavailable"}
-        self._api.replace(path, {**raw, "spec": {**spec, "minAvailable": manifest.body["spec"]["minAvailable"]}})
+        changed = {name: manifest.body["spec"][name] for name in ("minAvailable", "unhealthyPodEvictionPolicy")}
+        self._api.replace(path, {**raw, "spec": {**spec, **changed}})
 
     def change_policy(self, policy: FoundObject, namespace: str, manifest: Manifest) -> None:
         """Replaces all of its spec."""
@@ -182,6 +183,7 @@ def _object(kind: ObjectKind, raw: Mapping[str, Any]) -> FoundObject:
         size=volume_size(raw) if kind is ObjectKind.VOLUME else None,
         generation=int(metadata.get("generation", 0)) if kind is ObjectKind.STATEFUL_SET else 0,
         created=_time(metadata.get("creationTimestamp")),
+        unhealthy=raw["spec"].get("unhealthyPodEvictionPolicy") or "" if kind is ObjectKind.BUDGET else "",
     )
 
 

@@ -111,7 +111,7 @@ class KafkaNodeGate(RolloutGate[RollStatus, KafkaAction, KafkaNode]):
         override = self.facts.override
         by_whom = "" if override is None else f", let through {override.until_and_why}"
         evict: KafkaAction = Evict(member.pod, "" if passed is None else f"{passed.message}{by_whom}")
-        return restarts(status, member.name, evict, self.forbidden)
+        return restarts(status, member.name, evict, self._why_forbidden(member))
 
     def gone(self, status: RollStatus, entry: Disruption) -> KafkaRollDecision:
         """The new one has to start, and to catch up."""
@@ -155,6 +155,13 @@ class KafkaNodeGate(RolloutGate[RollStatus, KafkaAction, KafkaNode]):
     def _renew(self, status: RollStatus, member: KafkaNode) -> KafkaRollDecision:
         renew: KafkaAction = RenewTemplate(member.id, member.name, member.declared)
         return restarts(status, member.name, renew, None)
+
+    def _why_forbidden(self, member: KafkaNode) -> str | None:
+        """Budgets keep what does not run, too, while another pod of theirs is not Ready. People need not ask them."""
+        if self.forbidden is None or not member.has_stopped:
+            return self.forbidden
+        command = f"kubectl delete pod {member.name} -n {member.pod.key.namespace}"
+        return f"{self.forbidden} Its container does not run, so it may go all the same: {command}"
 
     def _is_due(self, status: RollStatus, node: KafkaNode) -> bool:
         return self._is_outdated(node) or requested(status).get(node.name) == node.uid

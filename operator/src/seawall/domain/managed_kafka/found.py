@@ -49,6 +49,7 @@ class FoundObject:
         version: its resource version.
         replicas: of a StatefulSet, the pods that it makes.
         min_available: of a budget, the number of pods that an eviction leaves; None: it has no number.
+        unhealthy: of a budget, when it lets a pod go that is not Ready, in Kubernetes' word.
         spec_digest: of a NetworkPolicy, of all that it says.
         size: of a volume.
         generation: how often what it declares was edited, as the API server counts.
@@ -69,6 +70,7 @@ class FoundObject:
     size: VolumeSize | None = None
     generation: int = 0
     created: datetime | None = None
+    unhealthy: str = ""
 
     @property
     def mark_of_stop(self) -> str:

@@ -121,10 +121,11 @@ def budgets(cluster: Key, nodes: Iterable[Node]) -> Iterator[Manifest]:
         counted[node.budget] = counted.get(node.budget, 0) + 1
     for budget, count in sorted(counted.items()):
         selector = {names.KAFKA_LABEL: cluster.name, names.BUDGET_LABEL: budget}
-        # One that is not in sync may lead what others lack: it goes only while all others are Ready.
+        # One that is not in sync may lead what others lack: it goes only while all others are Ready. Where there are no
+        # others, Kubernetes would never let one go that is not Ready: to it a budget of 0 pods is never healthy.
         spec = {
             "minAvailable": count - 1,
-            "unhealthyPodEvictionPolicy": "IfHealthyBudget",
+            "unhealthyPodEvictionPolicy": "AlwaysAllow" if count == 1 else "IfHealthyBudget",
             "selector": {"matchLabels": selector},
         }
         name = names.budget_name(cluster.name, budget)

@@ -16,8 +16,9 @@ from seawall.api.v1alpha1.kafka_brokers import BrokerState
 from seawall.api.v1alpha1.reassignment import Rebalance
 from seawall.domain.managed_kafka.actions import ChangeBudget
 from seawall.domain.managed_kafka.case import Case
+from seawall.domain.managed_kafka.found import FoundObject
 from seawall.domain.managed_kafka.node import Node
-from seawall.domain.managed_kafka.objects import ObjectKind, budgets
+from seawall.domain.managed_kafka.objects import Manifest, ObjectKind, budgets
 from seawall.domain.managed_kafka.volumes import VolumeState
 
 
@@ -32,8 +33,15 @@ def budgets_to_change(case: Case) -> Iterator[ChangeBudget]:
     counted = [node for node in begun_nodes(case) if not is_out(case, node)]
     for manifest in budgets(case.key, counted):
         found = case.observed.found.objects.get((ObjectKind.BUDGET, manifest.name))
-        if found is not None and found.min_available != manifest.body["spec"]["minAvailable"]:
+        if found is not None and not keeps_as(found, manifest):
             yield ChangeBudget(found, manifest)
+
+
+def keeps_as(found: FoundObject, budget: Manifest) -> bool:
+    """Whether a budget keeps what it should."""
+    spec = budget.body["spec"]
+    wanted = (spec["minAvailable"], spec["unhealthyPodEvictionPolicy"])
+    return (found.min_available, found.unhealthy) == wanted
 
 
 def is_stopped(case: Case, node: Node) -> bool:
