@@ -11,7 +11,7 @@ from seawall.api.meta import Key
 from seawall.api.v1alpha1.disruption import DisruptionKind
 from seawall.api.v1alpha1.rollout import RollStage
 from seawall.domain.managed_kafka.objects import ObjectKind, budgets
-from tests.worlds.kafka_whole_world import CONTROLLER_POOL, WholeWorld
+from tests.worlds.kafka_whole_world import BROKER_POOL, CONTROLLER_POOL, WholeWorld
 from tests.worlds.managed_world import WAL
 
 BROUGHT_UP = WholeWorld().brought_up()
@@ -125,3 +125,70 @@ def test_what_a_budget_keeps_although_it_does_not_run_is_told_with_what_lets_it_
     world.kill(node)
     world.returns(other)
     world.live(ticks=400, until=world.is_whole)
+
+
+def follower(world: WholeWorld) -> int:
+    """One that does not lead."""
+    return next(each for each in (102, 101) if each != world.leads)
+
+
+def test_a_lost_disk_of_a_controller_is_replaced_beside_a_broker_whose_restart_is_stalled(world: WholeWorld) -> None:
+    world.stalls(0)
+    entry, lost = world.entry(), follower(world)
+    world.lose_disk(lost)
+    world.live(ticks=200)
+    assert set(world.votes()) == world.living() == {100, 101, 102}
+    assert world.entry() == entry
+    world.held.clear()
+    world.live(ticks=1_500, until=world.is_whole)
+
+
+def test_a_restart_that_is_in_time_is_waited_for(world: WholeWorld) -> None:
+    world.annotate(restart_kafka="1")
+    world.live(until=lambda: world.restarts() == "wal-0-0")
+    world.held.add(0)
+    lost = follower(world)
+    world.lose_disk(lost)
+    disk = world.votes()[lost]
+    world.live(ticks=40)
+    assert world.votes()[lost] == disk
+    assert world.restarts() == "wal-0-0"
+    change = world.change()
+    assert change is not None
+    assert "status.disruption has KafkaNodeRestart of wal-0-0, and two disruptions cannot stand" in change.message
+
+
+def test_a_restart_that_has_not_begun_and_a_lost_disk_do_not_wait_for_each_other(world: WholeWorld) -> None:
+    world.annotate(restart_kafka="1")
+    world.live(until=lambda: world.restarts() != "")
+    begun = world.entry()
+    assert begun is not None
+    assert begun.gone_time is None
+    others = {100, 101, 102} - {world.leads, int(begun.name.split("-")[1])}
+    world.lose_disk(others.pop())
+    world.live(ticks=300, until=lambda: world.restarts() != begun.name)
+    world.live(ticks=1_500, until=world.is_whole)
+
+
+def test_votes_of_who_joins_wait_for_every_restart(world: WholeWorld) -> None:
+    world.stalls(0)
+    world.pools(controllers=5)
+    world.live(ticks=200)
+    assert set(world.votes()) == {100, 101, 102}
+    world.held.clear()
+    world.live(ticks=2_000, until=world.is_whole)
+    assert set(world.votes()) == {100, 101, 102, 103, 104}
+
+
+def test_a_broker_that_is_down_does_not_wait_for_a_controller_that_is(world: WholeWorld) -> None:
+    world.breaks(BROKER_POOL)
+    world.live(ticks=800, until=lambda: world.roll().stage is RollStage.STALLED)
+    down = follower(world)
+    world.holds(down)
+    world.give_options(BROKER_POOL)
+    world.live(ticks=40)
+    world.answer_for_it()
+    node = world.restarts()
+    world.live(ticks=400, until=lambda: world.restarts() != node)
+    world.returns(down)
+    world.live(ticks=1_500, until=world.is_whole)

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable
+from types import MappingProxyType
 
 import pytest
 
+from seawall.domain.kafka_nodes import checks
 from seawall.domain.kafka_nodes.gate import KafkaNodeGate
-from seawall.domain.managed_kafka import objects, plan, removal, scale
+from seawall.domain.kafka_nodes.reasons import KafkaBlocker
+from seawall.domain.managed_kafka import objects, plan, removal, scale, voter_change
 from tests.managed_kafka import test_kafka_stalled as stories
 from tests.support.mutants import Mutant, find_survivors
 from tests.support.source_mutants import rewritten
@@ -22,6 +25,13 @@ def of(story: Callable[[WholeWorld], object], start: WholeWorld = stories.FOUR_B
         story(copy.deepcopy(start))
 
     return tell
+
+
+def a_broker_that_is_down_needs_all_voters(patch: pytest.MonkeyPatch) -> None:
+    """Although it has no vote."""
+    rewritten(checks, "_quorum_is_degraded", "asked.node.is_down and not asked.node.is_controller", "False")(patch)
+    asked = {**checks.GATE, KafkaBlocker.QUORUM_DEGRADED: checks._quorum_is_degraded}
+    patch.setattr(checks, "GATE", MappingProxyType(asked))
 
 
 MUTANTS: tuple[Mutant, ...] = (
@@ -50,6 +60,32 @@ MUTANTS: tuple[Mutant, ...] = (
     (
         rewritten(KafkaNodeGate, "_why_forbidden", "not member.has_stopped", "True"),
         of(stories.test_what_a_budget_keeps_although_it_does_not_run_is_told_with_what_lets_it_go, stories.BROUGHT_UP),
+    ),
+    (
+        rewritten(voter_change, "_go_on", " and not _stands_beside(entry, case, wish)", ""),
+        of(
+            stories.test_a_lost_disk_of_a_controller_is_replaced_beside_a_broker_whose_restart_is_stalled,
+            stories.BROUGHT_UP,
+        ),
+    ),
+    (
+        rewritten(voter_change, "_stands_beside", "case.observed.time.shared < since + budget", "False"),
+        of(stories.test_a_restart_that_is_in_time_is_waited_for, stories.BROUGHT_UP),
+    ),
+    (
+        rewritten(voter_change, "_stands_beside", " or not is_replacement(case, wish)", ""),
+        of(stories.test_votes_of_who_joins_wait_for_every_restart, stories.BROUGHT_UP),
+    ),
+    (
+        rewritten(voter_change, "_stands_beside", "entry.gone_time is None or ", ""),
+        of(
+            stories.test_a_restart_that_has_not_begun_and_a_lost_disk_do_not_wait_for_each_other,
+            stories.BROUGHT_UP,
+        ),
+    ),
+    (
+        a_broker_that_is_down_needs_all_voters,
+        of(stories.test_a_broker_that_is_down_does_not_wait_for_a_controller_that_is, stories.BROUGHT_UP),
     ),
 )
 

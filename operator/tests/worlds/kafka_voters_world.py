@@ -9,6 +9,7 @@ disk that is there loses its vote. What happened after Kafka was asked last is n
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from datetime import timedelta
 from typing import Any
 
 from seawall.api.meta import Key
@@ -195,7 +196,7 @@ class VotersWorld(RemovalWorld):
         changed = {each for each in {*before, *now} if before.get(each) != now.get(each)}
         entry = self.entry()
         is_journalled = entry is not None and {entry.name} == {f"wal-{each}-0" for each in changed}
-        if not self.is_unread and not is_journalled:
+        if not self.is_unread and not is_journalled and not self.stands_beside(entry, changed):
             self.violations.append(f"K1: the votes of {changed} change, and the journal has {entry}")
         if self.is_unseen:
             return
@@ -209,6 +210,15 @@ class VotersWorld(RemovalWorld):
         for each in set(before) - set(now) - leaving:
             if self.disk_directory(each) == before[each]:
                 self.violations.append(f"K3: {each} loses its vote, and has its disk")
+
+    def stands_beside(self, entry: Disruption | None, changed: set[int]) -> bool:
+        """Whether that restart is overdue, and takes nothing away that the votes of lost disks need."""
+        if entry is None or entry.kind not in {DisruptionKind.DATANODE_RESTART, DisruptionKind.KAFKA_NODE_RESTART}:
+            return False
+        is_overdue = self.time.time >= (entry.gone_time or entry.start_time) + timedelta(seconds=entry.budget_seconds)
+        has_gone = entry.gone_time is not None and entry.name in {f"wal-{each}-0" for each in self.votes_before}
+        leaving = {node.id for node in self.nodes if node.is_leaving}
+        return is_overdue and not has_gone and not changed & leaving
 
     # --- what is true, and what people do
 

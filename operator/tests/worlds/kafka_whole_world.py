@@ -6,14 +6,17 @@ import copy
 from collections.abc import Collection
 from dataclasses import dataclass
 from datetime import timedelta
+from typing import Any
 
 from seawall.api.v1alpha1.disruption import DisruptionKind, of_kind
 from seawall.api.v1alpha1.rollout import RollStage
 from seawall.domain.managed_kafka.identity import ids_of
 from seawall.domain.managed_kafka.objects import template_hash
+from seawall.reconciler import Reconciler
 from tests.worlds.kafka_roll_world import CRASHES, RollWorld
 from tests.worlds.kafka_voters_world import VotersWorld
-from tests.worlds.managed_world import BROKERS, CONTROLLERS, WAL, pool
+from tests.worlds.managed_world import BROKERS, CONTROLLERS, WAL, ManagedWorld, pool
+from tests.worlds.purge_world import Guard
 
 CONTROLLER_POOL, BROKER_POOL = 0, 1
 
@@ -21,6 +24,13 @@ CONTROLLER_POOL, BROKER_POOL = 0, 1
 @dataclass(repr=False)
 class WholeWorld(RollWorld, VotersWorld):
     """All that outlives a process; all controllers of nodes tick in it, each judged by its own laws."""
+
+    def processes(self, calls: Guard | None = None) -> list[Reconciler[Any, Any, Any, Any]]:
+        """Who makes nodes, who restarts them, who changes votes, and who takes nodes out."""
+        return [*([ManagedWorld.process(self, calls)] if self.rolls else []), *super().processes(calls)]
+
+    def look_at_nodes(self) -> None:
+        """Who makes nodes ticks as the others do, and remembers what it saw."""
 
     def elect(self) -> None:
         """The quorum is that of votes, which tells by itself who lacks records."""

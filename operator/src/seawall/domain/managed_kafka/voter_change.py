@@ -11,10 +11,12 @@
 So a lost disk is replaced by itself: its vote goes, then the volume is formatted by token (tokens.py), the controller
 follows, and gets a vote. Which change is next is derived from the quorum, so whoever comes next goes on, also without
 the status. The journal's entry stands for seconds: it is written when nothing is against the act, and taken back when
-something is. A tick records or acts, never both.
+something is. Beside a restart that is overdue a lost disk is replaced without one. A tick records or acts, never both.
 """
 
 from __future__ import annotations
+
+from datetime import timedelta
 
 from seawall.api.meta import PAUSED_ANNOTATION
 from seawall.api.v1alpha1.cluster import WALCluster, WALClusterStatus
@@ -27,10 +29,12 @@ from seawall.domain.managed_kafka.case import Case
 from seawall.domain.managed_kafka.node import Node
 from seawall.domain.managed_kafka.properties import CONTROLLER_LISTENER, CONTROLLER_PORT
 from seawall.domain.managed_kafka.voter_actions import AddVoter, RemoveVoter, VoterAction
-from seawall.domain.managed_kafka.voters import VotersObserved, VoterWish, quorum_of, why_not, wished
+from seawall.domain.managed_kafka.voters import VotersObserved, VoterWish, is_replacement, quorum_of, why_not, wished
 from seawall.domain.partitions import NewVoter
 from seawall.domain.step import Event, EventType
 from seawall.domain.times import MANAGED_KAFKA_IDLE_SECONDS, MANAGED_KAFKA_POLL_SECONDS
+
+_RESTARTS = frozenset({DisruptionKind.DATANODE_RESTART, DisruptionKind.KAFKA_NODE_RESTART})
 
 VotersDecision = Decision[WALClusterStatus, VoterAction]
 
@@ -69,7 +73,7 @@ def _go_on(case: Case, observed: VotersObserved, change: VoterChange, wish: Vote
         return _record(cluster, change, None, why or "an earlier change of a vote is over")
     if why is not None:
         return _waiting(cluster, change, why)
-    if entry is not None and not _is_of(entry, node, wish):
+    if entry is not None and not _is_of(entry, node, wish) and not _stands_beside(entry, case, wish):
         what = f"status.disruption has {entry.kind} of {entry.name}"
         return _waiting(cluster, change, f"{what}, and two disruptions cannot stand")
     if entry is None:
@@ -93,6 +97,19 @@ def _is_of(entry: Disruption, node: Node, wish: VoterWish) -> bool:
         return False
     is_own = entry.kind == DisruptionKind.KAFKA_VOTER_CHANGE and entry.uid == wish.directory_id
     return is_own or entry.kind == DisruptionKind.KAFKA_NODE_RESTART
+
+
+def _stands_beside(entry: Disruption, case: Case, wish: VoterWish) -> bool:
+    """Whether the restart in the journal, which is overdue, keeps nobody from replacing a disk that is lost.
+
+    Its vote is nobody's, so to take it takes nothing away, and that restart may wait for just this: the gate lets no
+    node go while a voter has not caught up. Of a controller only while its pod is there. The entry stays.
+    """
+    since, budget = entry.gone_time or entry.start_time, timedelta(seconds=entry.budget_seconds)
+    if entry.kind not in _RESTARTS or case.observed.time.shared < since + budget or not is_replacement(case, wish):
+        return False
+    controllers = {_pod_name(node) for node in case.nodes if node.pool.is_controller}
+    return entry.gone_time is None or entry.name not in controllers
 
 
 def _action(node: Node, wish: VoterWish) -> VoterAction:

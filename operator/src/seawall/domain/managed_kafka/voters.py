@@ -107,6 +107,14 @@ def _leaving(case: Case, quorum: Quorum) -> Iterator[VoterWish]:
             yield VoterWish(each.id, each.directory_id, VoterStep.REMOVE)
 
 
+def is_replacement(case: Case, wish: VoterWish) -> bool:
+    """Whether it is a step by which a lost disk is replaced by another one of the same controller."""
+    if wish.step is VoterStep.REMOVE:
+        return not _is_to_leave(wish.node, case)
+    record = case.identity.nodes.get(wish.node)
+    return record is not None and bool(record.spent)
+
+
 def why_not(wish: VoterWish, observed: VotersObserved) -> str | None:
     """What is against a change now, in one sentence; None: nothing."""
     case = observed.case
