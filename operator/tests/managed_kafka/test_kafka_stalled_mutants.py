@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable
+from functools import partial
 from types import MappingProxyType
 
 import pytest
@@ -11,10 +12,12 @@ import pytest
 from seawall.domain.kafka_nodes import checks
 from seawall.domain.kafka_nodes.gate import KafkaNodeGate
 from seawall.domain.kafka_nodes.reasons import KafkaBlocker
-from seawall.domain.managed_kafka import objects, plan, removal, scale, voter_change
+from seawall.domain.managed_kafka import decide, objects, plan, removal, scale, voter_change
+from tests.managed_kafka import test_kafka_never_up as never_up
 from tests.managed_kafka import test_kafka_stalled as stories
 from tests.support.mutants import Mutant, find_survivors
 from tests.support.source_mutants import rewritten
+from tests.worlds.kafka_roll_world import NO_IMAGE
 from tests.worlds.kafka_whole_world import WholeWorld
 
 
@@ -29,7 +32,7 @@ def of(story: Callable[[WholeWorld], object], start: WholeWorld = stories.FOUR_B
 
 def a_broker_that_is_down_needs_all_voters(patch: pytest.MonkeyPatch) -> None:
     """Although it has no vote."""
-    rewritten(checks, "_quorum_is_degraded", "asked.node.is_down and not asked.node.is_controller", "False")(patch)
+    rewritten(checks, "_quorum_is_degraded", "asked.node.has_stopped or (", "False and (")(patch)
     asked = {**checks.GATE, KafkaBlocker.QUORUM_DEGRADED: checks._quorum_is_degraded}
     patch.setattr(checks, "GATE", MappingProxyType(asked))
 
@@ -86,6 +89,34 @@ MUTANTS: tuple[Mutant, ...] = (
     (
         a_broker_that_is_down_needs_all_voters,
         of(stories.test_a_broker_that_is_down_does_not_wait_for_a_controller_that_is, stories.BROUGHT_UP),
+    ),
+    (
+        rewritten(plan, "plan", "*(MakeAnew(each) for each in _never_up(case)),", "", decide),
+        partial(never_up.test_a_first_start_with_a_wrong_spec_is_mended_by_an_edit, NO_IMAGE),
+    ),
+    (
+        rewritten(plan, "_never_up", "is_new(case, node) and ", ""),
+        of(never_up.test_what_is_applied_again_with_a_wrong_spec_is_mended_by_an_edit_and_a_word, stories.BROUGHT_UP),
+    ),
+    (
+        rewritten(plan, "_has_stopped", "pod is None or (not pod.is_started and", "True or ("),
+        never_up.test_one_that_runs_is_not_made_anew_because_kafka_has_not_heard_of_it_yet,
+    ),
+    (
+        rewritten(plan, "_never_up", "or found.replicas == 0 ", ""),
+        never_up.test_one_that_somebody_scaled_to_0_stays_so,
+    ),
+    (
+        rewritten(KafkaNodeGate, "mends", " or self._mends_others(status, entry, member)", ""),
+        of(never_up.test_what_is_applied_again_with_a_wrong_spec_is_mended_by_an_edit_and_a_word, stories.BROUGHT_UP),
+    ),
+    (
+        rewritten(KafkaNodeGate, "_mends_others", "member.runs and ", ""),
+        of(never_up.test_a_second_wrong_edit_stops_at_one_node, stories.BROUGHT_UP),
+    ),
+    (  # the pods that a budget keeps are deleted with the template of before
+        rewritten(KafkaNodeGate, "_mends_others", "if not node.has_newest_template", "if node.has_newest_template"),
+        of(never_up.test_what_a_budget_keeps_meanwhile_people_delete, stories.BROUGHT_UP),
     ),
 )
 

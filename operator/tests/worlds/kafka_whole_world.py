@@ -4,26 +4,36 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Collection
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import Any
 
+from seawall.api.meta import Key
 from seawall.api.v1alpha1.disruption import DisruptionKind, of_kind
 from seawall.api.v1alpha1.rollout import RollStage
 from seawall.domain.managed_kafka.identity import ids_of
-from seawall.domain.managed_kafka.objects import template_hash
+from seawall.domain.managed_kafka.names import TEMPLATE_HASH_ANNOTATION
+from seawall.domain.managed_kafka.node import Node
+from seawall.domain.managed_kafka.objects import ObjectKind, template_hash
 from seawall.reconciler import Reconciler
-from tests.worlds.kafka_roll_world import CRASHES, RollWorld
+from tests.worlds.kafka_roll_world import CRASHES, NO_IMAGE, RollWorld
 from tests.worlds.kafka_voters_world import VotersWorld
 from tests.worlds.managed_world import BROKERS, CONTROLLERS, WAL, ManagedWorld, pool
 from tests.worlds.purge_world import Guard
 
 CONTROLLER_POOL, BROKER_POOL = 0, 1
+WRONG = "-XX:+Wrong"
 
 
 @dataclass(repr=False)
 class WholeWorld(RollWorld, VotersWorld):
-    """All that outlives a process; all controllers of nodes tick in it, each judged by its own laws."""
+    """All that outlives a process; all controllers of nodes tick in it, each judged by its own laws.
+
+    Attributes:
+        wrong: the hashes of templates with which no node comes up.
+    """
+
+    wrong: set[str] = field(default_factory=set)
 
     def processes(self, calls: Guard | None = None) -> list[Reconciler[Any, Any, Any, Any]]:
         """Who makes nodes, who restarts them, who changes votes, and who takes nodes out."""
@@ -63,11 +73,31 @@ class WholeWorld(RollWorld, VotersWorld):
 
     def breaks(self, which: int, trouble: str = CRASHES) -> None:
         """Somebody gives the nodes of a pool options with which none comes up."""
-        self.give_options(which, "-XX:+Wrong")
-        name = self.spec["kafka"]["managed"]["nodePools"][which]["name"]
-        broken = [node for node in self.nodes if node.pool.name == name]
-        self.broken |= {node.id: template_hash(node, self.pinned()) for node in broken}
+        self.give_options(which, WRONG)
         self.trouble = trouble
+
+    def kubelet(self) -> None:
+        """What is made with those options does not come up."""
+        wrong = [node for node in self.nodes if WRONG in node.pool.java_options]
+        self.wrong |= {template_hash(node, self.pinned()) for node in wrong}
+        made_of = {node.id: self._made_of(node) for node in self.nodes}
+        self.broken = {node: template for node, template in made_of.items() if template in self.wrong}
+        super().kubelet()
+
+    def _made_of(self, node: Node) -> str:
+        """The hash of the template of its pod, or of the one that is made next."""
+        pod = self.objects.pods.get(WAL, {}).get(node.id)
+        if pod is not None:
+            return pod.template or ""
+        found = self.objects.meta.get((ObjectKind.STATEFUL_SET, Key(WAL.namespace, node.name)))
+        return "" if found is None else found.annotations[TEMPLATE_HASH_ANNOTATION]
+
+    def _start(self, node: Node) -> None:
+        """Without an image nothing is formatted either."""
+        if self.trouble == NO_IMAGE and self.objects.pods[WAL][node.id].template == self.broken.get(node.id):
+            self.objects.update_pod(WAL, node.id, is_started=False, is_ready=False, trouble=NO_IMAGE)
+            return
+        super()._start(node)
 
     def answer_for_it(self) -> None:
         """A person lets restarts through, for half a day."""

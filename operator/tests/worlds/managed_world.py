@@ -167,6 +167,7 @@ class ManagedWorld:
         questions: what pods ask; both are files of the pods.
         behind: nodes whose replicas, or whose metadata, lack records, and for how many looks still.
         formats_everything: the control: the entrypoint formats whatever is empty.
+        owners: by the UID of a pod that of its StatefulSet.
     """
 
     time: Time = field(default_factory=Time)
@@ -184,6 +185,7 @@ class ManagedWorld:
     questions: dict[str, str] = field(default_factory=dict)
     formatted: list[tuple[int, str]] = field(default_factory=list)
     templates: dict[str, Any] = field(default_factory=dict)
+    owners: dict[str, str] = field(default_factory=dict)
     spec: dict[str, Any] = field(default_factory=lambda: dict(SPEC))
     _numbers: itertools.count[int] = field(default_factory=lambda: itertools.count(1))
 
@@ -266,8 +268,13 @@ class ManagedWorld:
             pods, is_made = self.objects.pods.setdefault(WAL, {}), (ObjectKind.STATEFUL_SET, node.name) in self._made()
             if not is_made or node.id in self.held or self._makes_none(node):
                 continue
+            owner = self.objects.meta[ObjectKind.STATEFUL_SET, Key(WAL.namespace, node.name)].uid
+            if node.id in pods and self.owners.get(pods[node.id].uid, owner) != owner:
+                self.kill(node.id)  # the garbage collector: its StatefulSet is another one
+                continue
             if node.id not in pods:
                 self.objects.put_pod(WAL, self._new_pod(node))
+                self.owners[pods[node.id].uid] = owner
             self.provision(node)
             if node.id not in self.running:
                 self._start(node)

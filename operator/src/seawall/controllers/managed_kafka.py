@@ -18,6 +18,7 @@ from seawall.domain.managed_kafka.actions import (
     ChangeBudget,
     ChangePolicy,
     CreateObject,
+    MakeAnew,
     MakeIdentity,
     ManagedAction,
     RemovePolicy,
@@ -123,7 +124,7 @@ class ManagedKafkaController(Controller[WALCluster, Observed, WALClusterStatus, 
             case ChangePolicy():
                 self._ask_again(obj, action, decide)
                 objects.change_policy(action.found, key.namespace, action.manifest)
-            case RemovePolicy():
+            case RemovePolicy() | MakeAnew():
                 self._ask_again(obj, action, decide)
                 objects.delete(action.found, key.namespace)
             case _:

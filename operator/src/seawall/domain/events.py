@@ -99,7 +99,7 @@ class EventReason(StrEnum):
     KAFKA_VOTER_REMOVED = "KafkaVoterRemoved"
     """WALCluster: a controller of its managed Kafka does not vote any more with that disk."""
     KAFKA_OBJECT_DELETED = "KafkaObjectDeleted"
-    """WALCluster: an object of a node that was taken out was deleted."""
+    """WALCluster: an object of a node that was taken out was deleted, or the StatefulSet of one that never came up."""
     KAFKA_TEMPLATE_RENEWED = "KafkaTemplateRenewed"
     """WALCluster: the StatefulSet of one node of its managed Kafka makes its next pod as the spec says now."""
     KAFKA_VOLUME_GROWS = "KafkaVolumeGrows"

@@ -163,6 +163,19 @@ def test_what_does_not_run_is_mended_by_a_persons_word_though_nobody_answers() -
     assert runs.reason is KafkaBlocker.QUORUM_DEGRADED
 
 
+def test_the_quorum_is_not_asked_of_what_it_misses_already() -> None:
+    facts = with_node(healthy(), 102, is_caught_up=False)
+    node = next(node for node in facts.nodes if node.id == 0)
+    away = replace(node.pod, ready=False)
+    assert KafkaBlocker.QUORUM_DEGRADED in {each.reason for each in against(ask(facts))}, "it is a broker that is well"
+    broker = with_node(facts, 0, pod=away, is_fenced=True)
+    assert KafkaBlocker.QUORUM_DEGRADED not in {each.reason for each in against(ask(broker))}
+    both = with_node(broker, 0, is_controller=True)
+    assert KafkaBlocker.QUORUM_DEGRADED in {each.reason for each in against(ask(both))}, "it may vote"
+    stopped = with_node(both, 0, pod=replace(away, waiting="CrashLoopBackOff"))
+    assert KafkaBlocker.QUORUM_DEGRADED not in {each.reason for each in against(ask(stopped))}
+
+
 def test_two_voters_are_one_too_few_for_a_restart_and_one_is_a_persons_to_stop() -> None:
     facts = healthy()
     two = replace(facts, nodes=tuple(node for node in facts.nodes if node.id != 102), voters=frozenset({100, 101}))

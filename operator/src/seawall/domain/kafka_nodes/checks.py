@@ -71,7 +71,7 @@ def _quorum_is_degraded(asked: Candidate) -> str | None:
     if voters is None or facts.active_controller is None:
         # What does not run votes for nothing. All the same a person has to answer for it: Kafka is silent.
         return None if asked.node.has_stopped else "who leads the metadata quorum is not known"
-    if asked.node.is_down and not asked.node.is_controller:  # it has no vote, and the quorum does not need it
+    if asked.node.has_stopped or (asked.node.is_down and not asked.node.is_controller):  # the quorum misses it already
         return None
     behind = [node.name for node in asked.others if node.is_controller and node.is_caught_up is not True]
     unknown = voters - {node.id for node in facts.nodes}

@@ -30,6 +30,7 @@ class KafkaNode:
         has_own_template: whether its StatefulSet would make the pod that there is once more.
         declared: the hash of what it is to be made of.
         stranger: why the others would not believe it if it was made anew; None: they would, or nobody knows.
+        runs: whether its container does.
     """
 
     id: int
@@ -44,6 +45,7 @@ class KafkaNode:
     has_own_template: bool = True
     declared: str = ""
     stranger: str | None = None
+    runs: bool = False
 
     @property
     def name(self) -> str:

@@ -126,7 +126,10 @@ class KafkaNodeGate(RolloutGate[RollStatus, KafkaAction, KafkaNode]):
         return decided(status, Reason.RESTARTING, f"{entry.name} comes back: {self._lacks(entry)}")
 
     def mends(self, status: RollStatus, entry: Disruption, member: KafkaNode) -> KafkaRollDecision | None:
-        """The new pod is not as the node is declared by now, and its own restart takes nothing away."""
+        """The new pod, or another that does not run, is not as declared by now, and its restart takes nothing away."""
+        return self._mends_it(status, entry, member) or self._mends_others(status, entry, member)
+
+    def _mends_it(self, status: RollStatus, entry: Disruption, member: KafkaNode) -> KafkaRollDecision | None:
         if member.uid == entry.uid or member.gone_by is not None:
             return None
         if member.cause is None:  # only its StatefulSet is not: that restarts nothing
@@ -134,6 +137,19 @@ class KafkaNodeGate(RolloutGate[RollStatus, KafkaAction, KafkaNode]):
         is_other = self._is_outdated(member) or not member.has_own_template
         is_let = is_other and refusal(Candidate(member, self.facts)) is None
         return self.act(status, member) if is_let else None
+
+    def _mends_others(self, status: RollStatus, entry: Disruption, member: KafkaNode) -> KafkaRollDecision | None:
+        """Others that do not run, by a person's word, when this one does as declared: it may wait for them.
+
+        The entry stays, so nobody goes who runs. All templates first: then people may delete what a budget keeps.
+        """
+        if self.facts.override is None or not (member.runs and member.has_newest_template and member.cause is None):
+            return None
+        others = [node for node in self.members if node.name != entry.name and node.has_stopped and not node.gone_by]
+        outdated = sorted(filter(self._is_outdated, others), key=lambda node: self._rank(node, None))
+        let = [node for node in outdated if refusal(Candidate(node, self.facts)) is None]
+        first = next((node for node in let if not node.has_newest_template), next(iter(let), None))
+        return None if first is None else self.act(status, first)
 
     def diagnosis(self, status: RollStatus, entry: Disruption) -> str:  # noqa: ARG002 - of others
         """What it lacks, and the last words of its container."""

@@ -1,4 +1,4 @@
-"""What may be done for a managed Kafka: no pod, no template and no volume that is there is changed (K6, K7)."""
+"""What may be done for a managed Kafka: no volume, and neither pod nor template of what runs, is changed (K6, K7)."""
 
 from __future__ import annotations
 
@@ -102,4 +102,17 @@ class RemovePolicy:
         return Event(EventType.NORMAL, EventReason.KAFKA_POLICY_CHANGED, said)
 
 
-ManagedAction = MakeIdentity | WriteIdentity | WriteTokens | CreateObject | ChangeBudget | ChangePolicy | RemovePolicy
+@dataclass(frozen=True, slots=True)
+class MakeAnew:
+    """Delete the StatefulSet of a node that never came up, as it was found: it is made again as the spec says now."""
+
+    found: FoundObject
+
+    def event(self) -> Event:
+        """What the event says."""
+        said = f"Deleted StatefulSet {self.found.name}, which never came up: it is made as the spec says now"
+        return Event(EventType.NORMAL, EventReason.KAFKA_OBJECT_DELETED, said)
+
+
+_Identities = MakeIdentity | WriteIdentity | WriteTokens
+ManagedAction = _Identities | CreateObject | MakeAnew | ChangeBudget | ChangePolicy | RemovePolicy

@@ -5,7 +5,8 @@
 
 Each line waits for the one before, and each is derived from the world again: it does not matter who died in between.
 What is there is not changed, but for budgets, which count a node that joins (scale.py), and the NetworkPolicy
-(network.py): a StatefulSet keeps the template with which it was made. While certificates do not fit,
+(network.py): a StatefulSet keeps the template with which it was made, or is made anew while its node has never come up:
+nothing is on that, and what was declared wrong is mended by an edit. While certificates do not fit,
 or the declared version is older than what is finalized, or first voters are not declared, nothing is made and no token
 given; what is known is still recorded, and tokens are still taken back.
 """
@@ -14,13 +15,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from seawall.domain.managed_kafka.actions import CreateObject, ManagedAction, WriteIdentity, WriteTokens
+from seawall.domain.managed_kafka.actions import CreateObject, MakeAnew, ManagedAction, WriteIdentity, WriteTokens
 from seawall.domain.managed_kafka.case import Case
+from seawall.domain.managed_kafka.found import FoundObject
 from seawall.domain.managed_kafka.names import TEMPLATE_HASH_ANNOTATION, config_name
 from seawall.domain.managed_kafka.network import first_policy, policy_actions
 from seawall.domain.managed_kafka.node import Node
 from seawall.domain.managed_kafka.objects import Manifest, ObjectKind, budgets, node_objects, volume
-from seawall.domain.managed_kafka.scale import begun_nodes, budgets_to_change
+from seawall.domain.managed_kafka.scale import begun_nodes, budgets_to_change, is_new
 from seawall.domain.managed_kafka.tokens import recorded, tokens_now, wanted_tokens
 from seawall.domain.managed_kafka.volumes import VolumeState
 
@@ -48,6 +50,7 @@ def plan(case: Case) -> tuple[ManagedAction, ...]:
     objects: tuple[ManagedAction, ...] = (
         *budgets_to_change(case),
         *(CreateObject(each) for each in _objects(case)),
+        *(MakeAnew(each) for each in _never_up(case)),
     )
     return (*(objects or volumes), *policy_actions(case))
 
@@ -94,6 +97,26 @@ def _missing_of(case: Case, node: Node) -> Iterator[Manifest]:
     if missing:  # nothing is, nearly always, and what a node is made of takes a while
         objects = node_objects(node, case.identity.cluster_id, case.certificate)
         yield from (each for each in objects if (each.kind, each.name) in missing)
+
+
+def _never_up(case: Case) -> Iterator[FoundObject]:
+    """StatefulSets of before the newest edit whose nodes Kafka has never heard from, and which do not run.
+
+    Nothing else is asked: no gate would open for them while they keep each other away, and a budget keeps what crashes.
+    """
+    for node in case.nodes:
+        found = case.observed.found.objects.get((ObjectKind.STATEFUL_SET, node.name))
+        is_meant = is_new(case, node) and is_outdated(case, node) and not node.is_leaving
+        if found is None or not is_meant or found.replicas == 0 or found.is_terminating:
+            continue
+        if _has_stopped(case, node):
+            yield found
+
+
+def _has_stopped(case: Case, node: Node) -> bool:
+    """Whether Kubernetes says that its container does not run, or makes no pod of it."""
+    pod = case.pod(node)
+    return pod is None or (not pod.is_started and not pod.is_terminating and bool(pod.said or pod.trouble))
 
 
 def is_outdated(case: Case, node: Node) -> bool:

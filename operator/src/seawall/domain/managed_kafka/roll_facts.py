@@ -118,6 +118,7 @@ def _member(case: Case, node: Node, pod: FoundPod) -> KafkaNode:
         has_own_template=(made_by, certificate) == (pod.template, pod.certificate),
         declared=declared,
         stranger=case.why_stranger(node),
+        runs=pod.is_started,
     )
 
 
