@@ -7,7 +7,8 @@
     Restarting  the pod and its UID     one template is renewed, then that     another pod is Online, in sync, and
                                         pod is evicted                         was so for the dwell: Waiting
     Stalled     the same                an edit: the template once more, and   it is back after all
-                                        the pod that did not come back goes
+                                        the pod that did not come back goes;
+                                        by a person's word all that do not run
     Completed   what was done           —                                      a node is due
 
 Who the nodes are is known before that: while the identity is unclear, or objects of a former life are there, nothing is

@@ -3,6 +3,7 @@
     the old pod is there   the gate once more, then it goes
     it is gone, or going   the new one has to be back, by its own word
     it was declared anew   the gate may let that one go, too: an edit mends what an edit broke
+    it waits for others    those that do not run, as Kafka nodes may by a person's word, are mended beside it
     it goes again          by an edit, or by somebody: from then on it is waited for the next one
     that takes too long    Stalled: what was prepared is given back, no other is touched; it goes on when it is back
     it is none any more    the gate says whether that is for good, and it is over
