@@ -121,6 +121,11 @@ class WholeWorld(RollWorld, VotersWorld):
         """Nothing is under way, all that are declared vote, and all are Online."""
         return self.is_done() and not self.restarts() and self.says("AllOnline")
 
+    def bring_up(self) -> WholeWorld:
+        """All nodes are Online and in sync."""
+        super().bring_up()
+        return self
+
     def brought_up(self, controllers: int = len(CONTROLLERS), brokers: int = len(BROKERS)) -> WholeWorld:
         """So many, and all are Online."""
         self.bring_up()
