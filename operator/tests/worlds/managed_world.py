@@ -174,6 +174,7 @@ class ManagedWorld:
     kube: OneApiServer = field(default_factory=OneApiServer)
     objects: FakeKafkaObjects = field(default_factory=FakeKafkaObjects)
     kafka: LoggingKafka = field(default_factory=LoggingKafka)
+    intents: FakeIntentStore = field(default_factory=FakeIntentStore)
     disks: dict[str, Disk] = field(default_factory=dict)
     running: set[int] = field(default_factory=set)
     held: set[int] = field(default_factory=set)
@@ -216,7 +217,7 @@ class ManagedWorld:
         """The controller of WALClusters, which makes the pool's topics."""
         no_database = FakeDataPlanes(DataPlaneParts(FakeDataPlane(), FakeMetadataStore()))
         opener = ClusterOpener(self.kube, self.clusters(), no_database)
-        deletion = TopicDeletion(self.kube, LedgerObserver(opener, FakeIntentStore(), self.time, self.time))
+        deletion = TopicDeletion(self.kube, LedgerObserver(opener, self.intents, self.time, self.time))
         ports = (self.kube, self.clusters(), FakeLedgers(), self.time, FakeMeters(), deletion)
         return Reconciler(WALClusterController(*ports), may_write=lambda: True)
 

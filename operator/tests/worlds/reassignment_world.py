@@ -86,6 +86,7 @@ class World:
     internal_topics: dict[str, Any] = field(default_factory=dict)
     is_managed: bool = False
     strimzi: FakeStrimzi = field(default_factory=FakeStrimzi)
+    intents: FakeIntentStore = field(default_factory=FakeIntentStore)
     _is_reached: bool = False
 
     def __post_init__(self) -> None:
@@ -130,7 +131,7 @@ class World:
         guard = guard or Unwatched()
         kube, clusters = guard.guard(self.kube), guard.guard(FakeKafkaClusters(dict.fromkeys(SERVERS, self.kafka)))
         nothing = FakeDataPlanes(DataPlaneParts(FakeDataPlane(), FakeMetadataStore()))
-        ledgers = LedgerObserver(ClusterOpener(kube, clusters, nothing), FakeIntentStore(), self.time, self.time)
+        ledgers = LedgerObserver(ClusterOpener(kube, clusters, nothing), self.intents, self.time, self.time)
         manages = WALClusterController(
             kube, clusters, FakeLedgers(), self.time, self.meters, TopicDeletion(kube, ledgers, self.strimzi)
         )

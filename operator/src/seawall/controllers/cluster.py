@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import ClassVar, assert_never
 
@@ -11,6 +11,7 @@ from seawall.api.meta import TOPICS_FINALIZER, InvalidSpec, Key
 from seawall.api.v1alpha1.cluster import WALCluster, WALClusterSpec, WALClusterStatus
 from seawall.api.v1alpha1.reassignment import ReassignmentStatus
 from seawall.controllers.controller import Controller
+from seawall.controllers.log_records import Known, LogRecords
 from seawall.controllers.topic_creation import CreatesIn, TopicCreation
 from seawall.controllers.topic_deletion import TopicDeletion
 from seawall.domain.cluster.actions import (
@@ -18,6 +19,7 @@ from seawall.domain.cluster.actions import (
     ClusterAction,
     DecideDeletion,
     FinishDeletion,
+    RecordLogs,
     RemoveFinalizer,
     WriteConfigMap,
 )
@@ -25,10 +27,13 @@ from seawall.domain.cluster.decide import decide
 from seawall.domain.cluster.lost import MissingTopics
 from seawall.domain.cluster.observed import Observed
 from seawall.domain.cluster.ownership import find_conflicting_owner, find_contender
+from seawall.domain.cluster.recorded import Recorded, is_left_to_watch
 from seawall.domain.cluster.status import ClusterDecision
 from seawall.domain.errors import Conflict, OutsideUnavailable, Refused
 from seawall.domain.kafka import KafkaConnection, KafkaView, NoKafka, Unreachable
 from seawall.domain.kubernetes import ConfigMap
+from seawall.domain.ledger.observation import Unavailable
+from seawall.domain.ledger.page import LedgerPage
 from seawall.domain.min_isr import limit_of
 from seawall.domain.step import Event
 from seawall.domain.topics.actions import CreateTopics, DeleteTopics, GuardRetention, RepairConfigs
@@ -53,11 +58,13 @@ class WALClusterController(Controller[WALCluster, Observed, WALClusterStatus, Cl
     meter: TopicMeter
     deletion: TopicDeletion
     kind: str = "WALCluster"
+    _recorded: dict[Key, Known] = field(default_factory=dict)
 
     def forget(self, key: Key) -> None:
         """Drops the connections and the metrics of a WALCluster that is gone."""
         self.kafka_clusters.forget(key)
         self.meter.forget(key)
+        self._records.forget(key)
 
     def observe(self, obj: WALCluster) -> Observed:
         """Reads Secrets, Kafka, the data plane, rival WALClusters and the ConfigMap.
@@ -76,7 +83,7 @@ class WALClusterController(Controller[WALCluster, Observed, WALClusterStatus, Cl
         try:
             named = read_cluster(self.kube, obj)
             found = replace(
-                self._observe(obj, obj.spec, now),
+                self._observe(obj, obj.spec, now, ledger),
                 data_plane=data_plane,
                 ledger=ledger,
                 server=time.server,
@@ -99,6 +106,8 @@ class WALClusterController(Controller[WALCluster, Observed, WALClusterStatus, Cl
         match action:
             case CreateTopics():
                 return self._creation.create(obj, action, self._creates_in(obj)).event()
+            case RecordLogs():
+                return self._records.write(obj, action, self._logs(obj)).event()
             case GuardRetention():
                 self._admin(obj).alter_configs(action.changes)
             case RepairConfigs():
@@ -116,10 +125,9 @@ class WALClusterController(Controller[WALCluster, Observed, WALClusterStatus, Cl
                 self.kube.set_finalizers(obj, others)
             case WriteConfigMap():
                 self.kube.write_config_map(obj, action.config_map)
-            case AddFinalizer():
-                self.kube.set_finalizers(obj, [*others, TOPICS_FINALIZER])
-            case RemoveFinalizer():
-                self.kube.set_finalizers(obj, others)
+            case AddFinalizer() | RemoveFinalizer():
+                ours = [TOPICS_FINALIZER] if isinstance(action, AddFinalizer) else []
+                self.kube.set_finalizers(obj, [*others, *ours])
             case _:
                 assert_never(action)
         return action.event()
@@ -149,7 +157,9 @@ class WALClusterController(Controller[WALCluster, Observed, WALClusterStatus, Cl
             return NoKafka(Unreachable.NOT_ANSWERING, str(error)), None
         return view, observe_pool(spec.topics, view, configs, limit_of(run))
 
-    def _observe(self, obj: WALCluster, spec: WALClusterSpec, now: datetime) -> Observed:
+    def _observe(
+        self, obj: WALCluster, spec: WALClusterSpec, now: datetime, ledger: LedgerPage | Unavailable | None
+    ) -> Observed:
         key = obj.metadata.key
         kafka, pool = self._observe_kafka(key, spec, obj.status.reassignment)
         self.meter.measure(key, pool)
@@ -167,7 +177,8 @@ class WALClusterController(Controller[WALCluster, Observed, WALClusterStatus, Cl
         if pool is not None and pool.in_state(TopicState.MISSING):
             found = replace(found, forming=why_forming(self.kube, obj))
         sharing = observe_sharing(self.deletion.strimzi, kafka.cluster_id)
-        return replace(found, missing=self._observe_missing(obj, pool), sharing=sharing)
+        missing, recorded = self._observe_missing(obj, pool), self._observe_recorded(obj, spec, found, ledger)
+        return replace(found, missing=missing, recorded=recorded, sharing=sharing)
 
     def _observe_missing(self, obj: WALCluster, pool: Pool | None) -> MissingTopics | None:
         """What is recorded of missing topics; a pool that is whole costs nothing, and one that goes misses nothing."""
@@ -175,6 +186,21 @@ class WALClusterController(Controller[WALCluster, Observed, WALClusterStatus, Cl
             return None
         names = pool.in_state(TopicState.MISSING)
         return self._creation.missing(obj, names, self._logs(obj)) if names else MissingTopics()
+
+    def _observe_recorded(
+        self, obj: WALCluster, spec: WALClusterSpec, found: Observed, ledger: LedgerPage | Unavailable | None
+    ) -> Recorded | None:
+        """What is recorded of the topics that there are, those beyond the count too; None: it is not ours to record."""
+        kafka, metadata = found.kafka, obj.metadata
+        is_ours = metadata.deletion_timestamp is None and not metadata.is_paused and found.conflicting_owner is None
+        if not is_ours or not isinstance(kafka, KafkaView) or is_left_to_watch(obj, ledger):
+            return None
+        topics = wal_topics(spec.topics, kafka)
+        return self._records.observe(obj, topics, {name for name in topics if kafka.topics[name].leader is not None})
+
+    @property
+    def _records(self) -> LogRecords:
+        return LogRecords(self.kube, self.deletion.observer.intents, self.clock, self._recorded)
 
     @property
     def _creation(self) -> TopicCreation:

@@ -73,17 +73,7 @@ class TopicCreation:
         return placed
 
     def _same(self, cluster: WALCluster) -> WALCluster:
-        """The object as it is now: annotations may have changed, and they are no part of the generation."""
-        now = self.kube.get(WALCluster, cluster.metadata.key)
-        before = cluster.metadata
-        if (
-            now is None
-            or (now.metadata.uid, now.metadata.generation) != (before.uid, before.generation)
-            or now.metadata.deletion_timestamp is not None
-            or now.metadata.is_paused
-        ):
-            raise Conflict(f"WALCluster {before.key} is no longer the one that was decided about")
-        return now
+        return require_managed(self.kube, cluster)
 
     def _read(
         self, cluster: WALCluster, pool: PoolId, names: Sequence[str], logs: KafkaLogs
@@ -96,6 +86,24 @@ class TopicCreation:
         return find_missing(
             names, shards, _describe(logs, recorded), readopt, time=self.clock.trusted(), recorded=once
         ), shards
+
+
+def require_managed(kube: Kube, cluster: WALCluster) -> WALCluster:
+    """The object as it is now: annotations may have changed, and they are no part of the generation.
+
+    Raises:
+        Conflict: it is not the one that was decided about, is paused, or is being deleted.
+    """
+    now = kube.get(WALCluster, cluster.metadata.key)
+    before = cluster.metadata
+    if (
+        now is None
+        or (now.metadata.uid, now.metadata.generation) != (before.uid, before.generation)
+        or now.metadata.deletion_timestamp is not None
+        or now.metadata.is_paused
+    ):
+        raise Conflict(f"WALCluster {before.key} is no longer the one that was decided about")
+    return now
 
 
 def with_brokers(

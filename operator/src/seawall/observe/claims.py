@@ -75,17 +75,25 @@ def why_not_readopted(kube: Kube, cluster: WALCluster) -> str | None:
     Raises:
         SeawallError: the API server did not answer, or refused.
     """
+    why = why_restoring(kube, cluster)
+    return None if why is None else f"{READOPT_ANNOTATION} is not followed: {why}"
+
+
+def why_restoring(kube: Kube, cluster: WALCluster) -> str | None:
+    """Why a log may be one that a restore has not made whole yet, as a clause; None: none is.
+
+    To be asked after the logs were: who made them had said so before.
+
+    Raises:
+        SeawallError: the API server did not answer, or refused.
+    """
     listing = kube.list(WALRestore, cluster.metadata.namespace)
     found = of_cluster(listing.items, cluster.metadata.name)
     at_work = (each for each in found if each.status.stage in AT_WORK and not is_scratch(each))
     busy = next((each.metadata.name for each in at_work), None)
     if busy is not None:
-        why = f"WALRestore {busy} is at work, and adopts its logs itself when they are whole (delete it to give it up)"
-    elif listing.complete:
-        return None
-    else:
-        why = "the WALRestores of the namespace could not all be read"
-    return f"{READOPT_ANNOTATION} is not followed: {why}"
+        return f"WALRestore {busy} is at work, and adopts its logs itself when they are whole (delete it to give it up)"
+    return None if listing.complete else "the WALRestores of the namespace could not all be read"
 
 
 def current_licence(cluster: WALCluster, clock: Clock, *, follows_readopt: bool) -> Licence:

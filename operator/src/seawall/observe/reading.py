@@ -15,6 +15,7 @@ from seawall.domain.dataplane.metadata import MetadataSnapshot
 from seawall.domain.dataplane.region_reports import region_reports
 from seawall.domain.dataplane.reports import newest_ids
 from seawall.domain.frozen_targets import Target, TargetsLost, parts_of, thaw
+from seawall.domain.ledger.fence import as_met
 from seawall.domain.ledger.held import Hold
 from seawall.domain.ledger.intents import FenceRecord
 from seawall.domain.ledger.mode import Mode, PruneMode
@@ -100,8 +101,11 @@ class _Parts:
 
     @property
     def records(self) -> Mapping[str, FenceRecord]:
-        """Those of the topics that there are."""
-        return self.shards.of_topics(self.logs)
+        """Those of the topics that there are, as they count for a database that was asked."""
+        found = self.shards.of_topics(self.logs)
+        return {
+            name: as_met(record, self.logs[name].topic_id, self.logs[name].log_start) for name, record in found.items()
+        }
 
     def lost(self, cluster: WALCluster) -> frozenset[str]:
         """Topics whose records were there once, and are gone."""

@@ -193,7 +193,8 @@ class WALClusterStatus(ObjectStatus):
     data_plane: DataPlaneStatus | None = None
     """What the database said when it last answered; absent until then, and without a database in dataPlane."""
     wal: WALStatus | None = None
-    """What the ledger says of the WAL; absent until it was looked at, and without a database in dataPlane."""
+    """What the ledger says of the WAL. Until it was looked at, and without a database in dataPlane, only recordShards
+    says anything."""
     disruption: Disruption | None = None
     """The one pod that Seawall restarts now, whatever it belongs to; absent: none."""
     restart: RestartStatus | None = None
@@ -202,6 +203,11 @@ class WALClusterStatus(ObjectStatus):
     """What was decided when its deletion began; absent until then, and with deletionPolicy Retain."""
     stops: Stops = ()
     """Which of seawall.dev/paused and seawall.dev/stop-deletes were set when it was written: one that goes is told."""
+
+    @property
+    def observed_wal(self) -> WALStatus | None:
+        """What a look at the ledger has found; None: there was none, and at most records are known."""
+        return self.wal if self.wal is not None and self.wal.topics else None
 
     @property
     def removal(self) -> NodeRemoval | None:

@@ -36,6 +36,19 @@ class RemoveFinalizer:
 
 
 @dataclass(frozen=True, slots=True)
+class RecordLogs:
+    """Write down which logs there are, where nobody who looks at a database does it."""
+
+    names: tuple[str, ...]
+
+    def event(self) -> Event:
+        """What the event says."""
+        return Event(
+            EventType.NORMAL, EventReason.LOGS_RECORDED, f"Recorded the identity of {listed(list(self.names))}"
+        )
+
+
+@dataclass(frozen=True, slots=True)
 class DecideDeletion:
     """Write down which logs go with the WALCluster: their ids, and where they end."""
 
@@ -73,4 +86,6 @@ class WriteConfigMap:
         return Event(EventType.NORMAL, EventReason.WAL_CONFIG_WRITTEN, f"Wrote ConfigMap {self.config_map.key.name}")
 
 
-ClusterAction = TopicAction | AddFinalizer | RemoveFinalizer | DecideDeletion | FinishDeletion | WriteConfigMap
+ClusterAction = (
+    TopicAction | AddFinalizer | RemoveFinalizer | RecordLogs | DecideDeletion | FinishDeletion | WriteConfigMap
+)

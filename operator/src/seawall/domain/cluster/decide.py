@@ -13,7 +13,7 @@ from __future__ import annotations
 from seawall.api.meta import TOPICS_FINALIZER, ConditionType, InvalidSpec, Key
 from seawall.api.v1alpha1.cluster import WALCluster, WALClusterSpec, WALClusterStatus
 from seawall.api.v1alpha1.topic_pool import DeletionPolicy
-from seawall.domain.cluster.actions import AddFinalizer, ClusterAction, RemoveFinalizer, WriteConfigMap
+from seawall.domain.cluster.actions import AddFinalizer, ClusterAction, RecordLogs, RemoveFinalizer, WriteConfigMap
 from seawall.domain.cluster.deletion import decide_deletion
 from seawall.domain.cluster.identity import pinned_id, why_wrong
 from seawall.domain.cluster.observed import Observed
@@ -32,6 +32,7 @@ from seawall.domain.decision import Decision, Published
 from seawall.domain.kafka import KafkaView, NoKafka
 from seawall.domain.kubernetes import ConfigMap
 from seawall.domain.managed_kafka.decide import standing
+from seawall.domain.topics.actions import GuardRetention
 from seawall.domain.topics.pool import Creation, TopicState, plan_topics
 from seawall.domain.walconfig.render import render_wal_config
 
@@ -89,11 +90,17 @@ def _manage_pool(case: Case) -> ClusterDecision:
 
 
 def plan_actions(case: Case) -> list[ClusterAction]:
-    """Everything to do now; nothing while paused. The WAL configuration follows the topics that it names."""
+    """Everything to do now; nothing while paused.
+
+    Logs are recorded before others are made. The WAL configuration follows the topics that it names.
+    """
     if case.cluster.metadata.is_paused:
         return []
-    actions: list[ClusterAction] = []
-    actions.extend(plan_topics(case.spec.topics, case.pool.without(left_alone(case.observed.sharing)), _creation(case)))
+    topics = plan_topics(case.spec.topics, case.pool.without(left_alone(case.observed.sharing)), _creation(case))
+    actions: list[ClusterAction] = [action for action in topics if isinstance(action, GuardRetention)]
+    if (recorded := case.observed.recorded) is not None and recorded.wanting:
+        actions.append(RecordLogs(recorded.wanting))
+    actions += [action for action in topics if not isinstance(action, GuardRetention)]
     if (write := _config_map_action(case)) is not None and not case.pool.in_state(TopicState.MISSING):
         actions.append(write)
     return actions

@@ -1,10 +1,11 @@
 """Topics of the pool that Kafka does not show, and which of them must not be made again.
 
-A topic with an identity record was in use. A new one under its name begins at offset 0: what the database writes to it
-is acknowledged, and skipped by the next replay up to the ids that the database knows already. So it is made again only
-when a person readopts it (`fence.Readoption`), which is judged by both clocks at the act. Its record is forgotten right
-before: the new log is a first contact then, and the record of that has the mark of the annotation, which so makes no
-second one. Who dies in between leaves a topic without a record, which is made as any other.
+A topic with an identity record was there (`recorded.py`), and may have been in use. A new one under its name begins at
+offset 0: what the database writes to it is acknowledged, and skipped by the next replay up to the ids that the database
+knows already. So it is made again only when a person readopts it (`fence.Readoption`), which is judged by both clocks
+at the act. Its record is forgotten right before: the new log is a first contact then, and the record of that has the
+mark of the annotation, which so makes no second one. Who dies in between leaves a topic without a record, which is made
+as any other.
 
 What cannot be read counts as a record. Kafka's list of all topics may be old, or leave out what may not be described: a
 topic with a record is asked for by its name before it is called lost.
@@ -30,7 +31,7 @@ RECORD_GONE = (
 
 @dataclass(frozen=True, slots=True)
 class MissingTopics:
-    """What is recorded of the topics that Kafka does not show; one in none of these was never written to."""
+    """What is recorded of the topics that Kafka does not show; one in none of these was never there to be recorded."""
 
     lost: tuple[str, ...] = ()
     """They have a record, and nobody readopts them."""

@@ -10,6 +10,7 @@ from seawall.api.meta import Key
 from seawall.domain.clocks import ServerTime, TrustedTime
 from seawall.domain.cluster.going import PoolNow
 from seawall.domain.cluster.lost import MissingTopics
+from seawall.domain.cluster.recorded import Recorded
 from seawall.domain.dataplane.connection import NoDataPlane
 from seawall.domain.dataplane.greptimedb_cluster import Absence, GreptimeDBCluster
 from seawall.domain.dataplane.view import DataPlaneView
@@ -70,6 +71,8 @@ class Observed:
     contender: Key | None = None
     """Another WALCluster, younger or older, with the same pool."""
     missing: MissingTopics | None = None
+    recorded: Recorded | None = None
+    """What is recorded of the topics that Kafka shows; None: that is left to who looks at the database."""
     sharing: Sharing | str | None = None
     """What of the Kafka is Strimzi's, or why nobody knows; None: nobody asks, or there is no Strimzi."""
     named_cluster: GreptimeDBCluster | Absence | str | None = None

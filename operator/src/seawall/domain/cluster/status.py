@@ -93,9 +93,12 @@ def wal_status(cluster: WALCluster, observed: Observed) -> WALStatus | None:
     """The numbers of the newest look that succeeded; those before, while they are about the same."""
     if isinstance(cluster.spec, InvalidSpec):
         return cluster.status.wal
+    before, recorded = cluster.status.wal, observed.recorded
+    if recorded is not None:
+        before = _with_shards(before, recorded.shards)
     if cluster.spec.database is None:
-        return _only_shards(cluster.status.wal)
-    page, before = observed.ledger, cluster.status.wal
+        return _only_shards(before)
+    page = observed.ledger
     if not isinstance(page, LedgerPage):
         return before
     now = WALStatus(
@@ -107,6 +110,15 @@ def wal_status(cluster: WALCluster, observed: Observed) -> WALStatus | None:
         record_shards=tuple(sorted({*page.record_shards, *(before.record_shards if before is not None else ())})),
     )
     return before if before is not None and _is_about_the_same(before, now) else now
+
+
+def _with_shards(before: WALStatus | None, shards: frozenset[int]) -> WALStatus | None:
+    """The same, with records that are there, too: who has never looked says nothing else."""
+    known = () if before is None else before.record_shards
+    if shards <= set(known):
+        return before
+    found = WALStatus(topics=0, purgeable=0, held_back=0) if before is None else before
+    return found.model_copy(update={"record_shards": tuple(sorted({*known, *shards}))})
 
 
 def _only_shards(before: WALStatus | None) -> WALStatus | None:

@@ -24,7 +24,7 @@ from enum import StrEnum
 from seawall.api.meta import READOPT_ANNOTATION
 from seawall.domain.clocks import TrustedTime
 from seawall.domain.ledger.declarations import doubtful, parse_grounds
-from seawall.domain.ledger.intents import FenceRecord
+from seawall.domain.ledger.intents import FenceRecord, raise_intent
 from seawall.domain.times import DECLARATION_LONGEST
 
 _EXAMPLE = "restored from backup@2026-12-24T18:00:00Z"
@@ -208,6 +208,20 @@ def first_record(observed: ObservedLog, readopted: int | None = None) -> FenceRe
         database=observed.database,
         issued=observed.issued,
     )
+
+
+BEFORE_ANY_DATABASE = 0
+"""The revision in records that were written before anybody had asked a database; all stores begin above it."""
+
+
+def as_met(record: FenceRecord, topic_id: str | None, log_start: int | None) -> FenceRecord:
+    """The record of a log as it counts when its database is asked for the first time: the intent is the log start.
+
+    While nobody had declared a database, or it could not be asked, whoever deleted took nothing from Seawall's hands.
+    """
+    is_met = record.database is not None or record.revision != BEFORE_ANY_DATABASE
+    is_about_it = record.topic_id == topic_id
+    return raise_intent(record, log_start) if is_about_it and log_start is not None and not is_met else record
 
 
 def renew(record: FenceRecord, observed: ObservedLog, verdict: Verdict) -> FenceRecord:

@@ -94,7 +94,8 @@ class FenceRecord:
     readopted: int | None = None
     """crc32 of the last readoption that met this record, whether it started it or not: it adopts a topic once."""
     revision: int | None = None
-    """The metadata store's revision when the ids were read; it only rises. None: written by an older Seawall."""
+    """The metadata store's revision when the ids were read; it only rises. None: written by an older Seawall.
+    0: no database had been asked yet (`fence.as_met`)."""
     database: bytes | None = None
     """`database_digest` of the store that they were read from."""
     going: Going | None = None

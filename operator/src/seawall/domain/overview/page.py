@@ -156,7 +156,7 @@ def build_page(snapshot: Snapshot) -> StatusPage:
         holds=_holds(snapshot),
         subscriptions=tuple(map(_subscription_line, snapshot.subscriptions)),
         topics=status.topics,
-        wal=status.wal,
+        wal=status.observed_wal,
         database=status.data_plane,
         brokers=_brokers(status),
         ended=ended_last(snapshot),

@@ -40,7 +40,7 @@ def index(clusters: Sequence[WALCluster], now: datetime) -> str:
             "ready": find_condition(each.status.conditions, ConditionType.READY),
             "intact": find_condition(each.status.conditions, ConditionType.WAL_INTACT),
             "topics": each.status.topics,
-            "wal": each.status.wal,
+            "wal": each.status.observed_wal,
         }
         for each in clusters
     ]

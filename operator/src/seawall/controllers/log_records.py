@@ -1,0 +1,127 @@
+"""Records logs where no watch of a ledger does (`domain/cluster/recorded.py`), each topic's once."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from seawall.api.meta import READOPT_ANNOTATION, Key
+from seawall.api.v1alpha1.cluster import WALCluster
+from seawall.controllers.topic_creation import require_managed
+from seawall.domain.cluster.actions import RecordLogs
+from seawall.domain.cluster.going import make_pool_now
+from seawall.domain.cluster.identity import pool_of
+from seawall.domain.cluster.recorded import Recorded, find_recorded, has_database, records_to_write
+from seawall.domain.errors import Conflict, OutsideUnavailable, Refused
+from seawall.domain.kafka_log import TopicFailure, TopicTrouble
+from seawall.domain.ledger.fence import Readoption, parse_readoption
+from seawall.domain.ledger.intents import FenceRecord
+from seawall.domain.ledger.observation import ReadShards
+from seawall.domain.ledger.shards import PoolId
+from seawall.observe.claims import why_not_readopted, why_restoring
+from seawall.observe.records import read_records
+from seawall.observe.topic_logs import describe_logs
+from seawall.ports import Clock, IntentStore, KafkaLogs, Kube
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """What this process knows to be recorded, and of which WALCluster, pool and readoption."""
+
+    about: object
+    found: Recorded
+
+
+@dataclass(frozen=True, slots=True)
+class LogRecords:
+    """The records of logs, for the controller of WALClusters."""
+
+    kube: Kube
+    intents: IntentStore
+    clock: Clock
+    known: dict[Key, Known]
+    """Memory only, so that a calm tick reads nothing: another process reads once."""
+
+    def forget(self, key: Key) -> None:
+        """Forgets a WALCluster that is gone."""
+        self.known.pop(key, None)
+
+    def observe(self, cluster: WALCluster, topics: Sequence[str], led: Collection[str]) -> Recorded:
+        """What is recorded of these topics, which Kafka shows; read anew if there may be anything to write.
+
+        Those without a leader are not recorded yet: where they end is not known.
+        """
+        pool, key = pool_of(cluster), cluster.metadata.key
+        if pool is None or not topics:
+            return Recorded()
+        readopt = self._readoption(cluster)
+        about = (cluster.metadata.uid, pool, None if readopt is None else readopt.token, has_database(cluster))
+        known = self.known.get(key)
+        if known is not None and known.about == about and known.found.topics >= set(topics):
+            # One that Kafka shows no more may be made anew, without a record, when a person gives the old one up.
+            self.known[key] = Known(about, replace(known.found, topics=frozenset(topics)))
+            return known.found
+        found = self._find(cluster, topics, read_records(self.intents, pool, topics), readopt)
+        self.known[key] = Known(about, replace(found, unrecorded=(), unmarked={}))
+        found = replace(found, unrecorded=tuple(name for name in found.unrecorded if name in led))
+        if found.unrecorded and why_restoring(self.kube, cluster) is not None:
+            return replace(found, unrecorded=())
+        return found
+
+    def write(self, cluster: WALCluster, action: RecordLogs, logs: KafkaLogs) -> RecordLogs:
+        """Writes the records that are wanting right now, of these topics.
+
+        Returns:
+            The action with the topics of which they were written.
+
+        Raises:
+            Conflict: the WALCluster or a record changed, or a restore makes logs: decide again.
+            Refused: Kafka, or the API server, said no.
+            OutsideUnavailable: one of them did not answer; what is written is not lost.
+        """
+        current = require_managed(self.kube, cluster)
+        pool = pool_of(current)
+        if pool is None:
+            raise Conflict("the Kafka cluster is not known yet")
+        shards, readopt = read_records(self.intents, pool, action.names), self._readoption(current)
+        found = self._find(current, action.names, shards, readopt)
+        described, offsets = describe_logs(logs, found.unrecorded)
+        if found.unrecorded and (restoring := why_restoring(self.kube, current)) is not None:
+            raise Conflict(restoring)
+        now = make_pool_now(found.unrecorded, described, offsets, ReadShards({}, {}))
+        records = records_to_write(found, now, readopt)
+        self._write(pool, shards, records)
+        _require_answers((*described.values(), *offsets.values()))
+        if not records:
+            raise Conflict("there is nothing to record any more")
+        return replace(action, names=tuple(records))
+
+    def _write(self, pool: PoolId, shards: ReadShards, records: Mapping[str, FenceRecord]) -> None:
+        for number, shard in shards.changed(records).items():
+            self.intents.write(pool, number, shard)
+
+    def _find(
+        self, cluster: WALCluster, topics: Sequence[str], shards: ReadShards, readopt: Readoption | None
+    ) -> Recorded:
+        wal = cluster.status.wal
+        once = () if wal is None else wal.record_shards
+        return find_recorded(topics, shards, once, readopt, marks=not has_database(cluster))
+
+    def _readoption(self, cluster: WALCluster) -> Readoption | None:
+        """What a person declares, if it counts now."""
+        declared = cluster.metadata.annotations.get(READOPT_ANNOTATION)
+        found = None if declared is None else parse_readoption(declared)
+        time = self.clock.trusted()
+        if not isinstance(found, Readoption) or not found.stands(time) or found.problem_by(time) is not None:
+            return None
+        return found if why_not_readopted(self.kube, cluster) is None else None
+
+
+def _require_answers(answers: Iterable[object]) -> None:
+    """That Kafka told of all topics: what it does not tell is not recorded, and has to be heard of."""
+    failures = [answer for answer in answers if isinstance(answer, TopicFailure)]
+    for failure in failures:
+        if failure.why is TopicTrouble.REFUSED:
+            raise Refused(failure.message)
+    if failures:
+        raise OutsideUnavailable(failures[0].message)

@@ -1,0 +1,94 @@
+"""Which topics have a record of their log: one that is lost without any would be made again as if it had been new.
+
+The watch of a ledger records the logs of a database that it can look at (`ledger/watch.py`). Where none is declared, or
+nobody can look, databases write all the same: then a log is recorded as soon as Kafka shows its topic with a leader,
+once. A topic that is lost before that was made a moment ago, or while the WALCluster was paused.
+
+A readoption marks the records that it meets, so that what is lost while the annotation lingers is not made again by it.
+Where a database is declared, that is left to its watch: it would not adopt what is marked already.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+from seawall.api.meta import InvalidSpec
+from seawall.api.v1alpha1.cluster import WALCluster
+from seawall.domain.cluster.going import LogNow, PoolNow
+from seawall.domain.ledger.fence import BEFORE_ANY_DATABASE, ObservedLog, Readoption, first_record
+from seawall.domain.ledger.intents import FenceRecord
+from seawall.domain.ledger.observation import ReadShards, Unavailable
+from seawall.domain.ledger.page import LedgerPage
+
+
+@dataclass(frozen=True, slots=True)
+class Recorded:
+    """What is recorded of the topics that Kafka shows."""
+
+    topics: frozenset[str] = frozenset()
+    """Those whose record is as it should be."""
+    unrecorded: tuple[str, ...] = ()
+    """Those that have none and may have one."""
+    unmarked: Mapping[str, FenceRecord] = field(default_factory=dict)
+    """Records that a readoption has not met yet."""
+    shards: frozenset[int] = frozenset()
+    """The shards that there are."""
+
+    @property
+    def wanting(self) -> tuple[str, ...]:
+        """The topics whose records are to be written."""
+        return (*self.unrecorded, *self.unmarked)
+
+
+def has_database(cluster: WALCluster) -> bool:
+    """Whether a database is declared."""
+    return not isinstance(cluster.spec, InvalidSpec) and cluster.spec.database is not None
+
+
+def is_left_to_watch(cluster: WALCluster, ledger: LedgerPage | Unavailable | None) -> bool:
+    """Whether the watch of the ledger records the logs: not without a database, and not while nobody can look at it."""
+    return has_database(cluster) and not isinstance(ledger, Unavailable)
+
+
+def find_recorded(
+    topics: Sequence[str], shards: ReadShards, once: Collection[int], readopt: Readoption | None, *, marks: bool
+) -> Recorded:
+    """Sorts the topics that Kafka shows.
+
+    Args:
+        topics: their names.
+        shards: their records.
+        once: the shards that there were once: in one that is gone a person begins new records, and nobody else.
+        readopt: what a person declares, if it counts.
+        marks: whether records are marked that it has not met.
+    """
+    records = shards.of_topics(topics)
+    lost = frozenset[str]() if readopt is not None else shards.lost_topics(topics, once)
+    kept = shards.unreadable_topics(topics) | lost
+    unmarked = {
+        name: replace(record, readopted=readopt.token)
+        for name, record in records.items()
+        if marks and readopt is not None and record.readopted != readopt.token and not record.broken
+    }
+    return Recorded(
+        frozenset(records.keys() - unmarked.keys()),
+        tuple(name for name in topics if name not in records and name not in kept),
+        unmarked,
+        shards.written(),
+    )
+
+
+def records_to_write(found: Recorded, pool: PoolNow, readopt: Readoption | None) -> dict[str, FenceRecord]:
+    """The records to write; without those of logs that Kafka did not tell of. New ones have the readoption's mark."""
+    mark = None if readopt is None else readopt.token
+    first = {name: _first_record(pool.logs[name], mark) for name in found.unrecorded if name in pool.logs}
+    return {**first, **found.unmarked}
+
+
+def _first_record(log: LogNow, mark: int | None) -> FenceRecord:
+    ends = log.offsets
+    observed = ObservedLog(
+        log.topic_id, ends.leader_epoch, ends.log_start, ends.high_watermark, None, revision=BEFORE_ANY_DATABASE
+    )
+    return first_record(observed, mark)

@@ -1,0 +1,404 @@
+"""Logs are recorded also where no database can be looked at: what writes to them writes all the same."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from datetime import timedelta
+from typing import Any
+
+import pytest
+
+from seawall.api.meta import Key
+from seawall.api.v1alpha1.restore import WALRestore
+from seawall.api.v1alpha1.restore_status import RestoreStage
+from seawall.controllers.cluster import WALClusterController
+from seawall.domain.cluster.actions import RecordLogs
+from seawall.domain.errors import Conflict, OutsideUnavailable, Refused
+from seawall.domain.kafka_log import LogOffsets, TopicFailure, TopicTrouble
+from seawall.domain.ledger.fence import BEFORE_ANY_DATABASE
+from seawall.domain.ledger.intents import FenceRecord, database_digest
+from seawall.domain.ledger.observation import Unavailable, UnavailableReason, read_shards
+from seawall.domain.ledger.shards import PoolId, shard_of, shards_of
+from tests.cluster.test_lost_topics import BARE, assert_lost, lose
+from tests.cluster.test_topic_deletion import LONG, controller, live, reported, until_it_acts
+from tests.fakes.intents import FakeIntentStore
+from tests.fakes.kafka_logs import FakeKafkaLogs
+from tests.fakes.ledgers import FakeLedgers
+from tests.ledger.test_ledger_watch import look, until, watch
+from tests.worlds.purge_world import CLUSTER, NAMESPACE, TOPICS, WAL, Calls, World
+
+SHARDS = tuple(sorted(shards_of(TOPICS)))
+BLOCKED = Unavailable(UnavailableReason.POLICY_INVALID, "a WALPurgePolicy cannot be read")
+
+
+def process_of(world: World, calls: Calls | None = None, found: Any = None) -> WALClusterController:
+    """A new process; `found`: by the newest look at the ledger."""
+    ledgers = FakeLedgers({} if found is None else {WAL: found})
+    return replace(controller(world, calls), ledgers=ledgers)
+
+
+def new_world(spec: dict[str, Any] = BARE) -> World:
+    """A WALCluster that was applied a moment ago."""
+    world = World()
+    world.kube.apply(WAL, spec)
+    return world
+
+
+def begun(spec: dict[str, Any] = BARE, found: Any = None) -> World:
+    """A WALCluster that is Ready, and that nobody has looked at."""
+    world = new_world(spec)
+    live(world, process_of(world, found=found), ticks=8)
+    return world
+
+
+def declared_to(world: World, hours: int = 2, spec: dict[str, Any] = BARE) -> None:
+    world.kube.apply(WAL, spec, annotations={"seawall.dev/readopt": until(world, hours)})
+
+
+def shown(world: World) -> tuple[int, ...]:
+    wal = world.cluster().status.wal
+    return () if wal is None else wal.record_shards
+
+
+def is_recorded(world: World, name: str) -> bool:
+    """Whether there is a record of the log that Kafka has."""
+    record = world.records().get(name)
+    return record is not None and record.topic_id == world.kafka.topics[name].log.topic_id
+
+
+@pytest.mark.parametrize(("spec", "found"), [(BARE, None), (CLUSTER, BLOCKED)], ids=["no database", "nobody can look"])
+def test_a_topic_that_no_look_has_seen_is_lost_and_not_made_again(spec: dict[str, Any], found: Any) -> None:
+    world = begun(spec, found)
+    world.write("wal_1", 30)
+    lose(world)
+    live(world, process_of(world, found=found))
+    assert_lost(world)
+    assert "TopicsCreated" not in [event.reason for event in world.kube.events]
+
+
+@pytest.mark.parametrize(("spec", "found"), [(BARE, None), (CLUSTER, BLOCKED)], ids=["no database", "nobody can look"])
+def test_a_topic_that_was_added_while_nobody_looks_is_lost_too(spec: dict[str, Any], found: Any) -> None:
+    world = begun(spec, found)
+    world.kube.apply(WAL, {**spec, "topics": {**spec["topics"], "count": 4}})
+    live(world, process_of(world, found=found), ticks=8)
+    assert "wal_3" in world.kafka.topics
+    lose(world, "wal_3")
+    live(world, process_of(world, found=found))
+    assert "wal_3" not in world.kafka.topics
+    assert reported(world).startswith("TopicLost: Kafka has lost topic wal_3, which was in use")
+
+
+def test_logs_are_recorded_once_and_the_status_says_that_there_are_records() -> None:
+    world = begun()
+    assert world.records().keys() == set(TOPICS)
+    for name, record in world.records().items():
+        log = world.kafka.topics[name].log
+        assert (record.topic_id, record.high_watermark, record.intent) == (log.topic_id, log.end, log.log_start)
+    assert shown(world) == SHARDS
+    assert [event.message for event in world.kube.events if event.reason == "LogsRecorded"] == [
+        "Recorded the identity of 3 topics (wal_0, wal_1, wal_2)"
+    ]
+
+
+def test_a_process_reads_once_and_a_calm_tick_nothing() -> None:
+    world, calls = begun(), Calls(lambda _: None)
+    process = process_of(world, calls)
+    live(world, process, ticks=1)
+    assert calls.names.count("read") == 1
+    calls.names.clear()
+    live(world, process, ticks=3)
+    assert calls.names.count("view") == 3
+    assert {"read", "write", "describe_offsets"}.isdisjoint(calls.names)
+
+
+def test_what_a_look_records_is_left_to_it() -> None:
+    world, calls = World(), Calls(lambda _: None)
+    world.kube.apply(WAL, CLUSTER)
+    watching = watch(world)
+    live(world, process_of(world), ticks=6)
+    assert world.records() == {}, "the first look has not ended"
+    page = look(world, watching, times=1)
+    live(world, process_of(world, calls, found=page), ticks=6)
+    assert "read" not in calls.names
+
+
+def test_a_topic_that_is_gone_before_it_was_recorded_is_made_as_any_other() -> None:
+    world = World()
+    del world.kafka.topics["wal_1"]
+    world.kube.apply(WAL, BARE)
+    process = process_of(world)
+    live(world, process, ticks=4)
+    live(world, process, ticks=8)
+    assert "wal_1" in world.kafka.topics
+
+
+def test_records_come_before_new_topics_and_the_configuration_that_names_them() -> None:
+    world, calls = World(), Calls(lambda _: None)
+    del world.kafka.topics["wal_1"]
+    world.kube.apply(WAL, {**BARE, "dataPlane": {"walConfig": {"configMapName": "wal"}}})
+    live(world, process_of(world, calls), ticks=10)
+    writes = [name for name in calls.names if name in {"write", "create_topics", "write_config_map"}]
+    first, last = writes.index("create_topics"), writes.index("write_config_map")
+    assert set(writes[:first]) == {"write"}
+    assert set(writes[first + 1 : last]) == {"write"}
+    assert writes[last:] == ["write_config_map"]
+
+
+def test_a_paused_walcluster_writes_no_record() -> None:
+    world = World()
+    world.kube.apply(WAL, BARE, annotations={"seawall.dev/paused": "true"})
+    live(world, process_of(world), ticks=6)
+    assert world.records() == {}
+
+
+def test_a_topic_without_a_leader_is_recorded_when_it_has_one() -> None:
+    world = new_world()
+    world.kafka.topics["wal_1"].views_until_led = LONG
+    process = process_of(world)
+    live(world, process, ticks=6)
+    assert world.records().keys() == {"wal_0", "wal_2"}
+    world.kafka.topics["wal_1"].views_until_led = 0
+    live(world, process, ticks=6)
+    assert world.records().keys() == set(TOPICS)
+
+
+def test_whenever_a_topic_is_deleted_it_is_made_again_only_if_it_was_not_recorded_yet() -> None:
+    """Right before each call of the first minutes."""
+    first = Calls(lambda _: None)
+    world = new_world()
+    live(world, process_of(world, first), ticks=8)
+    fates: set[bool] = set()
+    for number in range(len(first.names)):
+        world, calls = new_world(), Calls(lambda _: None)
+        recorded: list[bool] = []
+
+        def happens(world: World = world, recorded: list[bool] = recorded) -> None:
+            recorded.append("wal_1" in world.records())
+            world.write("wal_1", 3)
+            lose(world)
+
+        calls.make_before(number, happens)
+        live(world, process_of(world, calls), ticks=10)
+        live(world, ticks=10)
+        assert ("wal_1" not in world.kafka.topics) or recorded == [False], f"before call {number}"
+        fates.add("wal_1" in world.kafka.topics)
+    assert fates == {False, True}
+
+
+# --- what a person gives up
+
+
+@pytest.mark.parametrize(("spec", "found"), [(BARE, None), (CLUSTER, BLOCKED)], ids=["no database", "nobody can look"])
+def test_one_annotation_makes_no_second_topic(spec: dict[str, Any], found: Any) -> None:
+    world = begun(spec, found)
+    lose(world)
+    live(world, process_of(world, found=found), ticks=4)
+    declared_to(world, spec=spec)
+    process = process_of(world, found=found)
+    live(world, process, ticks=8)
+    assert is_recorded(world, "wal_1")
+    lose(world)
+    live(world, process, ticks=6)
+    assert_lost(world)
+
+
+def test_a_log_that_was_made_anew_is_recorded_also_by_the_process_that_knew_the_record_before() -> None:
+    """An annotation lingers that nobody who could look has met."""
+    world = begun(CLUSTER, BLOCKED)
+    declared_to(world, spec=CLUSTER)
+    process = process_of(world, found=BLOCKED)
+    live(world, process, ticks=2)
+    lose(world)
+    live(world, process, ticks=8)
+    assert is_recorded(world, "wal_1")
+    lose(world)
+    live(world, process, ticks=6)
+    assert_lost(world)
+
+
+def test_what_is_lost_while_an_annotation_lingers_is_not_made_again() -> None:
+    world = begun()
+    declared_to(world)
+    live(world, ticks=4)
+    lose(world)
+    live(world, ticks=6)
+    assert_lost(world)
+
+
+def test_a_database_that_cannot_be_asked_yet_may_still_meet_the_annotation() -> None:
+    """Records that were marked here would not be adopted by its watch."""
+    world = begun(CLUSTER, BLOCKED)
+    declared_to(world, spec=CLUSTER)
+    live(world, process_of(world, found=BLOCKED), ticks=4)
+    assert {record.readopted for record in world.records().values()} == {None}
+
+
+def forget_records(world: World) -> None:
+    """Somebody removes the ConfigMaps."""
+    world.intents = FakeIntentStore()
+
+
+def test_records_that_are_gone_are_no_first_contact_until_a_person_begins_anew() -> None:
+    world = begun()
+    forget_records(world)
+    live(world, ticks=4)
+    assert world.records() == {}
+    declared_to(world)
+    live(world, ticks=4)
+    assert world.records().keys() == set(TOPICS)
+
+
+def test_a_record_that_cannot_be_read_is_not_replaced() -> None:
+    world = World()
+    number = shard_of("wal_1")
+    world.intents.unreadable[PoolId(NAMESPACE, "fake-cluster", "wal").config_map(number)] = "it is damaged"
+    world.kube.apply(WAL, BARE)
+    live(world, ticks=6)
+    world.intents.unreadable.clear()
+    assert world.records().keys() == {name for name in TOPICS if shard_of(name) != number}
+
+
+# --- between the decision and the act
+
+
+def pause(world: World) -> None:
+    world.annotate(paused="true")
+
+
+def make_object_anew(world: World) -> None:
+    world.kube.remove(WAL)
+    world.kube.apply(WAL, BARE)
+
+
+def edit(world: World) -> None:
+    world.kube.apply(WAL, {**BARE, "topics": {**BARE["topics"], "count": 7}})
+
+
+def record_meanwhile(world: World) -> None:
+    """Another leader was faster."""
+    live(world, ticks=4)
+
+
+def begin_a_restore(world: World) -> None:
+    back = Key(NAMESPACE, "back")
+    world.kube.apply(back, {"clusterRef": {"name": WAL.name}}, kind=WALRestore)
+    found = world.kube.get(WALRestore, back)
+    assert found is not None
+    world.kube.replace_status(found, found.status.model_copy(update={"stage": RestoreStage.WRITING}))
+
+
+LATE = (pause, make_object_anew, edit, record_meanwhile, begin_a_restore)
+
+
+@pytest.mark.parametrize("late", LATE, ids=lambda late: late.__name__)
+def test_it_is_asked_again_right_before_logs_are_recorded(late: Callable[[World], None]) -> None:
+    world = new_world()
+    process = process_of(world)
+    obj, step = until_it_acts(world, process, RecordLogs)
+    late(world)
+    before = world.records()
+    with pytest.raises(Conflict):
+        process.perform(obj, step.actions[0])
+    assert world.records() == before
+
+
+def test_logs_that_a_restore_makes_are_left_to_it() -> None:
+    world = new_world()
+    begin_a_restore(world)
+    live(world, ticks=6)
+    assert world.records() == {}
+    assert reported(world).startswith("Ready")
+
+
+@pytest.mark.parametrize(
+    ("trouble", "error", "reason"),
+    [
+        (TopicTrouble.REFUSED, Refused, "ChangeRefused"),
+        (TopicTrouble.UNANSWERED, OutsideUnavailable, "ChangeUnanswered"),
+        (TopicTrouble.UNKNOWN_TOPIC, OutsideUnavailable, "ChangeUnanswered"),
+    ],
+)
+def test_a_log_that_kafka_does_not_tell_of_is_reported_and_holds_up_no_other(
+    trouble: TopicTrouble, error: type[Exception], reason: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    world = World()
+    world.kube.apply(WAL, BARE)
+    honest = FakeKafkaLogs.describe_offsets
+
+    def silent(self: Any, topics: Any) -> dict[str, LogOffsets | TopicFailure]:
+        found = dict(honest(self, topics))
+        return found | ({"wal_1": TopicFailure(trouble, "topic wal_1: nobody says")} if "wal_1" in found else {})
+
+    process = process_of(world)
+    obj, step = until_it_acts(world, process, RecordLogs)
+    monkeypatch.setattr(FakeKafkaLogs, "describe_offsets", silent)
+    with pytest.raises(error):
+        process.perform(obj, step.actions[0])
+    assert world.records().keys() == {"wal_0", "wal_2"}
+    live(world, process, ticks=4)
+    assert reported(world) == f"{reason}: topic wal_1: nobody says"
+
+
+# --- when a database is declared later
+
+
+def test_what_was_deleted_before_anybody_declared_the_database_was_taken_from_nobody() -> None:
+    world = begun()
+    world.time.time += timedelta(hours=1)
+    for region in [region for topic, region in world.store.snapshot().region_keys if topic == "wal_1"]:
+        world.flush(region)
+    world.foreign.add("wal_1")
+    world.kafka.topics["wal_1"].log.delete_before(5)
+    world.kube.apply(WAL, CLUSTER)
+    page = look(world, watch(world), times=2)
+    assert {line.reason for line in page.lines} == {line.reason for line in page.lines if line.name == "wal_0"}
+    assert world.records()["wal_1"].intent == 5
+    world.kafka.topics["wal_1"].log.delete_before(9)
+    page = look(world, watch(world), times=2)
+    assert {line.name for line in page.lines if line.reason == "ForeignDelete"} == {"wal_1"}
+
+
+BY_RESTORE = FenceRecord("", leader_epoch=0, log_start=0, high_watermark=40, intent=0)
+"""As a restore leaves it."""
+
+
+def recorded_as(world: World, **record: Any) -> None:
+    """All logs have such a record."""
+    pool = PoolId(NAMESPACE, "fake-cluster", "wal")
+    shards = read_shards(world.intents.read(pool, SHARDS))
+    of_logs = {name: replace(BY_RESTORE, topic_id=world.kafka.topics[name].log.topic_id, **record) for name in TOPICS}
+    for number, shard in shards.changed(of_logs).items():
+        world.intents.write(pool, number, shard)
+
+
+def reason_of_a_deleted_log(world: World) -> str | None:
+    """Somebody has deleted from the log before it is looked at for the first time."""
+    for region in [region for topic, region in world.store.snapshot().region_keys if topic == "wal_1"]:
+        world.flush(region)
+    world.foreign.add("wal_1")
+    world.kafka.topics["wal_1"].log.delete_before(5)
+    page = look(world, watch(world), times=2)
+    return next(line.reason for line in page.lines if line.name == "wal_1")
+
+
+def test_a_log_that_a_restore_adopted_was_in_seawalls_hands() -> None:
+    world = new_world(CLUSTER)
+    recorded_as(world)
+    assert reason_of_a_deleted_log(world) == "ForeignDelete"
+
+
+def test_a_database_that_was_met_is_told_of_deletes() -> None:
+    """One whose store begins to count where records without a database are."""
+    world = new_world(CLUSTER)
+    recorded_as(world, revision=BEFORE_ANY_DATABASE, database=database_digest(world.store.snapshot().store_id))
+    assert reason_of_a_deleted_log(world) == "ForeignDelete"
+
+
+def test_a_log_that_was_made_anew_before_the_database_was_declared_is_found() -> None:
+    world = begun()
+    lose(world)
+    world.kafka.add_topic("wal_1", replicas=(1, 2, 3)).log.append(90)
+    world.kube.apply(WAL, CLUSTER)
+    page = look(world, watch(world), times=4)
+    assert [line.name for line in page.damaged()] == ["wal_1"]
