@@ -141,5 +141,5 @@ def _after(found: Decision[KafkaRoll, KafkaAction], observed: RollObserved) -> f
         return found.verdict.after
     if stage in {None, RollStage.COMPLETED}:
         return ROLLOUT_IDLE_SECONDS
-    is_shut = stage is RollStage.WAITING and found.verdict.reason != KafkaBlocker.DWELL  # which ends in seconds
-    return ROLLOUT_WAITING_SECONDS if is_shut else found.verdict.after
+    is_blocked = stage is RollStage.WAITING and found.verdict.reason != KafkaBlocker.DWELL  # which ends in seconds
+    return ROLLOUT_WAITING_SECONDS if is_blocked else found.verdict.after
