@@ -14,7 +14,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from seawall.api.meta import InvalidSpec
-from seawall.api.v1alpha1.cluster import WALCluster
+from seawall.api.v1alpha1.cluster import WALCluster, WALStatus
 from seawall.domain.cluster.going import LogNow, PoolNow
 from seawall.domain.ledger.fence import BEFORE_ANY_DATABASE, ObservedLog, Readoption, first_record
 from seawall.domain.ledger.intents import FenceRecord
@@ -92,3 +92,19 @@ def _first_record(log: LogNow, mark: int | None) -> FenceRecord:
         log.topic_id, ends.leader_epoch, ends.log_start, ends.high_watermark, None, revision=BEFORE_ANY_DATABASE
     )
     return first_record(observed, mark)
+
+
+def with_shards(before: WALStatus | None, shards: frozenset[int]) -> WALStatus | None:
+    """The same, with records that are there, too: who has never looked says nothing else."""
+    known = () if before is None else before.record_shards
+    if shards <= set(known):
+        return before
+    found = WALStatus(topics=0, purgeable=0, held_back=0) if before is None else before
+    return found.model_copy(update={"record_shards": tuple(sorted({*known, *shards}))})
+
+
+def only_shards(before: WALStatus | None) -> WALStatus | None:
+    """Which records there are outlives the declaration of the database: they guard the logs, whoever writes them."""
+    if before is None or not before.record_shards:
+        return None
+    return WALStatus(topics=0, purgeable=0, held_back=0, record_shards=before.record_shards)

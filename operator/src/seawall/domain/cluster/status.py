@@ -21,6 +21,7 @@ from seawall.domain.cluster.identity import why_wrong
 from seawall.domain.cluster.limits import limit_conditions, limit_event
 from seawall.domain.cluster.observed import Observed
 from seawall.domain.cluster.reasons import Reason
+from seawall.domain.cluster.recorded import only_shards, with_shards
 from seawall.domain.cluster.settings import settings_conditions, settings_event
 from seawall.domain.cluster.sharing import sharing_conditions
 from seawall.domain.cluster.stops import stop_event, stops_of
@@ -95,9 +96,9 @@ def wal_status(cluster: WALCluster, observed: Observed) -> WALStatus | None:
         return cluster.status.wal
     before, recorded = cluster.status.wal, observed.recorded
     if recorded is not None:
-        before = _with_shards(before, recorded.shards)
+        before = with_shards(before, recorded.shards)
     if cluster.spec.database is None:
-        return _only_shards(before)
+        return only_shards(before)
     page = observed.ledger
     if not isinstance(page, LedgerPage):
         return before
@@ -110,22 +111,6 @@ def wal_status(cluster: WALCluster, observed: Observed) -> WALStatus | None:
         record_shards=tuple(sorted({*page.record_shards, *(before.record_shards if before is not None else ())})),
     )
     return before if before is not None and _is_about_the_same(before, now) else now
-
-
-def _with_shards(before: WALStatus | None, shards: frozenset[int]) -> WALStatus | None:
-    """The same, with records that are there, too: who has never looked says nothing else."""
-    known = () if before is None else before.record_shards
-    if shards <= set(known):
-        return before
-    found = WALStatus(topics=0, purgeable=0, held_back=0) if before is None else before
-    return found.model_copy(update={"record_shards": tuple(sorted({*known, *shards}))})
-
-
-def _only_shards(before: WALStatus | None) -> WALStatus | None:
-    """Which records there are outlives the declaration of the database: they guard the logs, whoever writes them."""
-    if before is None or not before.record_shards:
-        return None
-    return WALStatus(topics=0, purgeable=0, held_back=0, record_shards=before.record_shards)
 
 
 def _disaster(damaged: Sequence[TopicLine]) -> str:
