@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Annotated, Any, ClassVar, Generic, Self, TypeVar, cast
 
-from pydantic import Field, ValidationError
+from pydantic import BaseModel, Field, ValidationError
 
 from seawall.api.meta import APIModel, Condition, InvalidSpec, Kind, ObjectMeta, StatusModel
 
@@ -26,6 +26,23 @@ class ObjectStatus(StatusModel):
 
 SpecT = TypeVar("SpecT", bound=APIModel)
 StatusT = TypeVar("StatusT", bound=StatusModel)
+
+
+ModelT = TypeVar("ModelT", bound=BaseModel)
+
+
+def read_fitting(model: type[ModelT], raw: Mapping[str, Any]) -> tuple[ModelT, Mapping[str, Any]]:
+    """The model of the fields that fit; and the others, as they are.
+
+    Raises:
+        ValidationError: what it cannot be without does not fit.
+    """
+    try:
+        return model.model_validate(raw), {}
+    except ValidationError as error:
+        wrong = {str(found["loc"][0]) for found in error.errors(include_url=False, include_input=False)}
+        known = model.model_validate({key: raw[key] for key in raw if key not in wrong})
+        return known, {key: raw[key] for key in raw if key in wrong}
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,12 +93,8 @@ class Resource(Generic[SpecT, StatusT]):
     @classmethod
     def _parse_status(cls, raw: Mapping[str, Any]) -> tuple[StatusT, Mapping[str, Any]]:
         """The fields that fit, because they are all that is remembered; and the others, which are not understood."""
-        try:
-            return cast("StatusT", cls.KIND.status.model_validate(raw)), {}
-        except ValidationError as error:
-            wrong = {str(found["loc"][0]) for found in error.errors(include_url=False, include_input=False)}
-            known = cls.KIND.status.model_validate({key: raw[key] for key in raw if key not in wrong})
-            return cast("StatusT", known), {key: raw[key] for key in raw if key in wrong}
+        known, wrong = read_fitting(cls.KIND.status, raw)
+        return cast("StatusT", known), wrong
 
 
 ResourceT = TypeVar("ResourceT", bound=Resource[Any, Any])

@@ -7,12 +7,15 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Annotated, Any, ClassVar, Self
 
-from pydantic import Field, StrictBool, ValidationError
+from pydantic import Field
+from pydantic.alias_generators import to_snake
 
 from seawall.api.meta import APIModel, InvalidSpec, Kind, PrinterColumn, Rule, StatusModel
 from seawall.api.resource import Conditions, ObjectStatus, Resource, Stops
 from seawall.api.v1alpha1.backup_template import BackupSpec
 from seawall.api.v1alpha1.data_plane import DataPlane, GreptimeDB, WALConfig
+from seawall.api.v1alpha1.data_plane_status import DataPlaneStatus as DataPlaneStatus  # noqa: PLC0414 - as below
+from seawall.api.v1alpha1.data_plane_status import read_pinned_database
 from seawall.api.v1alpha1.deletion_status import DeletionStatus
 from seawall.api.v1alpha1.disruption import Disruption, read_disruption, with_disruption
 from seawall.api.v1alpha1.http_database import HTTPDatabase
@@ -22,10 +25,15 @@ from seawall.api.v1alpha1.kafka_config_status import KafkaConfigStatus
 from seawall.api.v1alpha1.kafka_security_status import KafkaSecurityStatus
 from seawall.api.v1alpha1.kafka_spec import KafkaSpec as KafkaSpec  # noqa: PLC0414 - where the spec is
 from seawall.api.v1alpha1.managed_kafka import ManagedKafka
-from seawall.api.v1alpha1.managed_kafka_status import ManagedKafkaStatus, NodeRemoval, VoterChange
+from seawall.api.v1alpha1.managed_kafka_status import (
+    ManagedKafkaStatus,
+    NodeRemoval,
+    VoterChange,
+    read_managed_kafka,
+)
 from seawall.api.v1alpha1.reassignment import ReassignmentSpec, ReassignmentStatus
 from seawall.api.v1alpha1.record_shards import RecordShards, read_record_shards
-from seawall.api.v1alpha1.rollout import RestartStatus
+from seawall.api.v1alpha1.rollout import RestartStatus, read_restart
 from seawall.api.v1alpha1.subscription_targets import SubscriptionSpec
 from seawall.api.v1alpha1.topic_pool import TopicsSpec
 from seawall.api.v1alpha1.verification_template import VerificationSchedule
@@ -116,40 +124,6 @@ class TopicsStatus(StatusModel):
     """Topics with fewer in-sync replicas than replicas."""
     min_in_sync_replicas: Annotated[int, Field(ge=1)]
     """The effective minInSyncReplicas."""
-
-
-class DataPlaneStatus(StatusModel):
-    """What the database that writes the WAL says of itself, when it last answered."""
-
-    identity: Annotated[str, Field(max_length=512)] | None = None
-    """Which metadata store it has, by the store's own id (etcd/<cluster id>/<prefix>,
-    postgresql/<system identifier>/<database oid>.<table oid>/<prefix>,
-    mysql/<server uuid>/<database>.<table>@<second in which the table was made>/<prefix>, or http/<id> as a database
-    says that serves the contract of docs/any-database.md), pinned at first contact.
-    Another id later stops deletes, grants and restarts until seawall.dev/readopt."""
-    claimed: StrictBool = False
-    """Whether the UID of this WALCluster was found in the metadata store, at seawall/claim/<topics.prefix>: only the
-    owner of the claim announces pruned markers."""
-    readopted: Annotated[int, Field(ge=0)] | None = None
-    """The seawall.dev/readopt that was met last, as a checksum: it adopts a database once."""
-    version: Annotated[str, Field(max_length=64)] | None = None
-    """The oldest version that any datanode or metasrv runs; absent while not all have said their own."""
-    datanodes: Annotated[int, Field(ge=0)] | None = None
-    """Datanodes that the metadata or the reports name."""
-    reporting: Annotated[int, Field(ge=0)] | None = None
-    """Datanodes that reported in the last minute."""
-    regions: Annotated[int, Field(ge=0)] | None = None
-    """Regions that write to a WAL topic, dropped ones that may come back included."""
-    topics_in_use: Annotated[int, Field(ge=0)] | None = None
-    """WAL topics that a region writes to."""
-    followers: Annotated[int, Field(ge=0)] | None = None
-    """Read replicas and hot standbys of regions that the routes name; absent: there are none."""
-    silent_followers: Annotated[int, Field(ge=0)] | None = None
-    """Those of them that have not said where they are: their topics are left alone (safety.countFollowers)."""
-    follower_lag: Annotated[int, Field(ge=0)] | None = None
-    """Entries from the slowest follower to its leader, rounded up to a power of two."""
-    reads_marker_at_open: StrictBool | None = None
-    """Whether a region that opens reads its topic's pruned marker (GreptimeDB 1.1 or newer; of `http`, as it says)."""
 
 
 class WALStatus(StatusModel):
@@ -248,6 +222,7 @@ class WALCluster(Resource[WALClusterSpec, WALClusterStatus]):
     """A WALCluster as read from the API server."""
 
     KIND = WAL_CLUSTER
+    KEPT = frozenset({"reassignment"})
 
     @classmethod
     def parse(cls, raw: Mapping[str, Any]) -> Self:
@@ -275,30 +250,27 @@ class WALCluster(Resource[WALClusterSpec, WALClusterStatus]):
 
     @classmethod
     def _parse_status(cls, raw: Mapping[str, Any]) -> tuple[WALClusterStatus, Mapping[str, Any]]:
-        """A part that does not fit is left out, but for guards: pins, a disruption, a deletion, which records exist."""
-        try:
-            return WALClusterStatus.model_validate(with_disruption(raw)), {}
-        except ValidationError:
-            cluster_id = (raw.get("kafka") or {}).get("clusterId")
-            managed_id = (raw.get("managedKafka") or {}).get("clusterId")
-            pinned = KafkaStatus(cluster_id=str(cluster_id), brokers=BrokersStatus(total=0, online=0))
-            shards = read_record_shards(raw.get("wal"))
-            unknown = DeletionStatus(decided_at=datetime.fromtimestamp(0, UTC), topics=0)
-            return WALClusterStatus(
-                kafka=pinned if cluster_id else None,
-                managed_kafka=ManagedKafkaStatus(cluster_id=str(managed_id)[:64]) if managed_id else None,
-                data_plane=_pinned_database(raw),
-                wal=WALStatus(topics=0, purgeable=0, held_back=0, record_shards=shards) if shards else None,
-                disruption=read_disruption(raw),
-                deletion=unknown if raw.get("deletion") else None,
-            ), {}
+        """A part that does not fit is left out, but for guards: of these what can be read of them stays.
+
+        Pins, ids that are not used again, maintenance, a disruption, a deletion, which records exist.
+        """
+        stored = with_disruption(raw)
+        known, wrong = super(WALCluster, cls)._parse_status(stored)
+        shards, epoch = read_record_shards(stored.get("wal")), datetime.fromtimestamp(0, UTC)
+        guards: dict[str, Any] = {
+            "kafka": _pinned_kafka(stored),
+            "managedKafka": read_managed_kafka(stored.get("managedKafka")),
+            "dataPlane": read_pinned_database(stored.get("dataPlane")),
+            "wal": WALStatus(topics=0, purgeable=0, held_back=0, record_shards=shards) if shards else None,
+            "restart": read_restart(stored.get("restart")),
+            "disruption": read_disruption(stored),
+            "deletion": DeletionStatus(decided_at=epoch, topics=0) if stored.get("deletion") else None,
+        }
+        found = {to_snake(name): guard for name, guard in guards.items() if name in wrong}
+        return known.model_copy(update=found), wrong
 
 
-def _pinned_database(raw: Mapping[str, Any]) -> DataPlaneStatus | None:
-    """What is pinned of the database; what cannot be read is pinned as text that no store has as its id."""
-    found = raw.get("dataPlane")
-    identity = found.get("identity") if isinstance(found, Mapping) else None
-    if identity is None:
-        return None
-    claimed = isinstance(found, Mapping) and found.get("claimed") is True
-    return DataPlaneStatus(identity=str(identity)[:512], claimed=claimed)
+def _pinned_kafka(raw: Mapping[str, Any]) -> KafkaStatus | None:
+    found = raw.get("kafka")
+    cluster_id = found.get("clusterId") if isinstance(found, Mapping) else None
+    return KafkaStatus(cluster_id=str(cluster_id), brokers=BrokersStatus(total=0, online=0)) if cluster_id else None

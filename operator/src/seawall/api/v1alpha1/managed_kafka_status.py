@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from datetime import datetime
 from enum import StrEnum
 from typing import Annotated
@@ -9,6 +10,7 @@ from typing import Annotated
 from pydantic import Field, StrictBool
 
 from seawall.api.meta import StatusModel
+from seawall.api.resource import read_fitting
 from seawall.api.v1alpha1.kafka_brokers import BrokerId
 from seawall.api.v1alpha1.kafka_node_pools import NodeRole
 from seawall.api.v1alpha1.rollout import RollStatus
@@ -122,3 +124,14 @@ class ManagedKafkaStatus(StatusModel):
     """The node that is taken out; absent: none is."""
     voter_change: VoterChange | None = None
     """The controller whose vote is to change; absent: all that are declared vote, and nobody else."""
+
+
+def read_managed_kafka(raw: object) -> ManagedKafkaStatus | None:
+    """What can be read of it, where something does not fit: pin and ids that were used first of all."""
+    if not isinstance(raw, Mapping):
+        return None
+    found, wrong = read_fitting(ManagedKafkaStatus, raw)
+    pin, removed = wrong.get("clusterId"), wrong.get("removed")
+    ids = [each for each in removed if type(each) is int and each >= 0] if isinstance(removed, list) else []
+    found = found if pin is None else found.model_copy(update={"cluster_id": str(pin)[:64]})
+    return found if removed is None else found.model_copy(update={"removed": tuple(ids)})

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from datetime import datetime
 from enum import StrEnum
 from typing import Annotated
 
-from pydantic import Field, StrictBool
+from pydantic import Field, StrictBool, ValidationError
 
 from seawall.api.meta import StatusModel
+from seawall.api.resource import read_fitting
 from seawall.api.stretch import Stretch
 from seawall.api.v1alpha1.disruption import UID, Count, PodName, Restarting
 from seawall.api.v1alpha1.metadata_store import SwitchURL
@@ -210,3 +212,11 @@ class RestartStatus(RollStatus):
     """When `datanodes` was written; it is at most a minute old while a roll is on."""
     datanodes: Annotated[tuple[DatanodeRow, ...], Field(max_length=1000)] = ()
     """What each restart would cost."""
+
+
+def read_restart(raw: object) -> RestartStatus | None:
+    """What can be read of it, of a status in which something of it does not fit: also that there is maintenance."""
+    try:
+        return read_fitting(RestartStatus, raw)[0] if isinstance(raw, Mapping) else None
+    except ValidationError:
+        return None

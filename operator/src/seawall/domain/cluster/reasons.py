@@ -131,6 +131,9 @@ class Reason(StrEnum):
     REASSIGNMENT_INFEASIBLE = "ReassignmentInfeasible"
     """Stalled. What is declared of replicas and brokers cannot be planned: too few brokers, too many excluded, an
     unknown id, a partition without a leader. Do what the message says."""
+    REASSIGNMENT_UNREADABLE = "ReassignmentUnreadable"
+    """Stalled. A newer Seawall has written a reassignment that this one cannot read: no replica is moved, and what
+    that run has set stays, until the newer one runs again (docs/releases.md)."""
     BROKERS_MISSING = "BrokersMissing"
     """Reconciling. Fewer brokers are online than replicas are declared: bring them back."""
     CREATING = "CreatingTopics"

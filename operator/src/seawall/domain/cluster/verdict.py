@@ -28,6 +28,7 @@ from seawall.domain.kubernetes import ConfigMap
 from seawall.domain.ledger.observation import UnavailableReason
 from seawall.domain.managed_kafka.decide import standing
 from seawall.domain.managed_kafka.reasons import Reason as NodesReason
+from seawall.domain.reassignment.unreadable import UNREADABLE, is_unreadable
 from seawall.domain.text import listed
 from seawall.domain.times import CLUSTER_PATIENT_SECONDS, CLUSTER_RECENT, CLUSTER_RETRY_SECONDS, CLUSTER_SOON_SECONDS
 from seawall.domain.topics.pool import Pool, TopicState
@@ -124,6 +125,12 @@ def _partitions_differ(case: Case) -> Verdict | None:
     names = case.pool.in_state(TopicState.PARTITIONS_DIFFER)
     message = f"{listed(names)} has more than one partition; entry ids are offsets of partition 0" if names else ""
     return Verdict(Outlook.STALLED, Reason.PARTITIONS_DIFFER, message) if names else None
+
+
+def _reassignment_unreadable(case: Case) -> Verdict | None:
+    if not is_unreadable(case.cluster):
+        return None
+    return Verdict(Outlook.STALLED, Reason.REASSIGNMENT_UNREADABLE, UNREADABLE, CLUSTER_RETRY_SECONDS)
 
 
 def _reassigning(case: Case) -> Verdict | None:
@@ -256,6 +263,7 @@ CHECKS: tuple[Callable[[Case], Verdict | None], ...] = (
     _managed_by_strimzi,
     _config_map_taken,
     _partitions_differ,
+    _reassignment_unreadable,
     _reassigning,
     _replication_factor_differs,
     _unguarded,

@@ -14,14 +14,15 @@ from seawall.api.meta import InvalidSpec
 from seawall.api.v1alpha1.cluster import WALCluster, WALClusterStatus
 from seawall.api.v1alpha1.reassignment import FailedChange, ReassignmentSpec, ReassignmentStage, ReassignmentStatus
 from seawall.domain.conditions import Outlook, Verdict
-from seawall.domain.decision import FAILURES, Decision, Published
+from seawall.domain.decision import FAILURES, Decision, Published, silent
 from seawall.domain.events import EventReason
 from seawall.domain.reassignment.actions import ReassignmentAction
 from seawall.domain.reassignment.case import MAX_MESSAGE
 from seawall.domain.reassignment.observed import Observed
 from seawall.domain.reassignment.run import decide_run
+from seawall.domain.reassignment.unreadable import UNREADABLE, is_unreadable
 from seawall.domain.step import Event, EventType
-from seawall.domain.times import REASSIGNMENT_PROGRESS_EVERY
+from seawall.domain.times import REASSIGNMENT_IDLE_SECONDS, REASSIGNMENT_PROGRESS_EVERY
 
 _SOFT = ("message", "partitions", "bytes_left", "throttle_bytes_per_second", "progress_time", "failed_change")
 _WARNING = frozenset({ReassignmentStage.ABORTING, ReassignmentStage.AWAITING_APPROVAL})
@@ -77,7 +78,9 @@ ReplicationDecision = Decision[WALClusterStatus, ReassignmentAction]
 
 
 def decide(cluster: WALCluster, observed: Observed) -> ReplicationDecision:
-    """What one tick decides."""
+    """What one tick decides; nothing while the run of another version cannot be read: it has set throttles."""
+    if is_unreadable(cluster) and cluster.metadata.deletion_timestamp is None:
+        return silent(cluster, UNREADABLE, REASSIGNMENT_IDLE_SECONDS)
     spec = ReassignmentSpec() if isinstance(cluster.spec, InvalidSpec) else cluster.spec.reassignment
     before, run = cluster.status.reassignment, decide_run(cluster, spec, observed)
     status = run.status if run.actions else _without_failure(run.status)

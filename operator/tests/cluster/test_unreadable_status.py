@@ -1,0 +1,107 @@
+"""A status of which a leaf does not fit, as of a newer version that was rolled back: the rest is not forgotten."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import pytest
+
+from seawall.api.meta import REASSIGNMENT_FINALIZER
+from seawall.api.v1alpha1.cluster import WALCluster
+from seawall.api.v1alpha1.reassignment import ReassignmentStage
+from tests.reassignment.test_reassignment_run import raising, reason_of
+from tests.worlds.reassignment_world import WAL, World
+
+TIME = "2026-11-28T08:00:00Z"
+NODE = {"id": 0, "pool": "brokers", "roles": ["broker"], "state": "Hibernating"}
+MAINTENANCE = {"takenTime": TIME, "expiryTime": TIME, "wasOn": False}
+MANAGED = {"clusterId": "made-for-it", "nodes": [NODE], "removed": [3, 4]}
+REASSIGNMENT = {"stage": "Ongoing", "digest": "0123456789abcdef"}
+
+
+def parsed(**status: Any) -> WALCluster:
+    """A WALCluster with such a status."""
+    metadata = {
+        "name": WAL.name,
+        "namespace": WAL.namespace,
+        "uid": "uid",
+        "generation": 1,
+        "resourceVersion": "1",
+        "creationTimestamp": TIME,
+    }
+    spec = {"kafka": {"external": {"bootstrapServers": ["kafka:9092"]}}}
+    return WALCluster.parse({"metadata": metadata, "spec": spec, "status": status})
+
+
+def test_what_fits_stays_beside_a_leaf_that_does_not() -> None:
+    found = parsed(managedKafka=MANAGED, reassignment=REASSIGNMENT).status
+    assert found.reassignment is not None
+    assert found.reassignment.stage is ReassignmentStage.ONGOING
+    assert found.managed_kafka is not None
+    assert (found.managed_kafka.cluster_id, found.managed_kafka.removed) == ("made-for-it", (3, 4))
+    assert found.managed_kafka.nodes == ()
+
+
+def test_ids_that_were_used_are_known_although_one_of_them_is_none() -> None:
+    found = parsed(managedKafka={**MANAGED, "clusterId": 7, "removed": [3, "four", 5]}).status.managed_kafka
+    assert found is not None
+    assert (found.cluster_id, found.removed) == ("7", (3, 5))
+
+
+@pytest.mark.parametrize("broken", ["stage", "datanodes"])
+def test_maintenance_is_known_although_something_else_of_the_roll_does_not_fit(broken: str) -> None:
+    found = parsed(restart={"maintenance": MAINTENANCE, broken: ["Levitating"]}).status.restart
+    assert found is not None
+    assert found.maintenance is not None
+
+
+@pytest.mark.parametrize("part", ["kafka", "managedKafka", "dataPlane", "wal", "restart", "disruption", "deletion"])
+def test_a_part_that_is_none_hides_nothing_of_the_others(part: str) -> None:
+    found = parsed(**{"reassignment": REASSIGNMENT, "topics": "many", part: "text"})
+    assert found.status.reassignment is not None
+    assert found.unreadable.keys() == {part, "topics"}
+
+
+# --- a run that cannot be read
+
+
+def rewrite(world: World, change: Callable[[Mapping[str, Any]], Mapping[str, Any]]) -> None:
+    world.kube.write_raw_status(WAL, WALCluster, change(world.kube.raw_status(WAL, WALCluster)))
+
+
+def of_another_version(world: World) -> None:
+    rewrite(world, lambda status: {**status, "reassignment": {**status["reassignment"], "stage": "Levitating"}})
+
+
+def running() -> World:
+    """A run is under way, with a throttle."""
+    world = raising()
+    world.settle(until=lambda: (run := world.status()) is not None and run.stage is ReassignmentStage.ONGOING)
+    world.rounds(1)
+    return world
+
+
+def test_a_run_that_cannot_be_read_stays_as_it_is_until_it_can() -> None:
+    world = running()
+    of_another_version(world)
+    before = world.kube.raw_status(WAL, WALCluster)["reassignment"]
+    world.rounds(20)
+    assert world.kube.raw_status(WAL, WALCluster)["reassignment"] == before
+    assert REASSIGNMENT_FINALIZER in world.cluster().metadata.finalizers
+    assert reason_of(world)[0] == "ReassignmentUnreadable"
+    stage = {"stage": ReassignmentStage.ONGOING.value}
+    rewrite(world, lambda status: {**status, "reassignment": {**status["reassignment"], **stage}})
+    world.settle()
+    found = world.status()
+    assert found is not None
+    assert found.stage is ReassignmentStage.COMPLETED
+    assert world.is_unthrottled()
+
+
+def test_a_walcluster_goes_although_its_run_cannot_be_read() -> None:
+    world = running()
+    of_another_version(world)
+    world.kube.remove(WAL)
+    world.settle()
+    assert world.kube.get(WALCluster, WAL) is None

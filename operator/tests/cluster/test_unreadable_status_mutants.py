@@ -1,0 +1,57 @@
+"""What keeps the rest of a status of which a leaf does not fit is taken away: each story then ends badly."""
+
+from __future__ import annotations
+
+import pytest
+
+from seawall.api.v1alpha1 import cluster as cluster_module
+from seawall.api.v1alpha1 import managed_kafka_status, rollout
+from seawall.api.v1alpha1.cluster import WALCluster
+from seawall.controllers import reassignment
+from seawall.domain.cluster import verdict
+from seawall.domain.reassignment import decide
+from tests.cluster import test_unreadable_status as stories
+from tests.support.mutants import Mutant, find_survivors
+from tests.support.source_mutants import rewritten
+
+
+def kept_nothing(patch: pytest.MonkeyPatch) -> None:
+    """What cannot be read is not written again."""
+    patch.setattr(WALCluster, "KEPT", frozenset())
+
+
+def nobody_says_so(patch: pytest.MonkeyPatch) -> None:
+    """People are told that it is being planned."""
+    patch.setattr(verdict, "is_unreadable", lambda _: False)
+
+
+MUTANTS: tuple[Mutant, ...] = (
+    (
+        rewritten(decide, "decide", "is_unreadable(cluster) and", "False and", reassignment),
+        stories.test_a_run_that_cannot_be_read_stays_as_it_is_until_it_can,
+    ),
+    (
+        nobody_says_so,
+        stories.test_a_run_that_cannot_be_read_stays_as_it_is_until_it_can,
+    ),
+    (
+        rewritten(
+            managed_kafka_status, "read_managed_kafka", "if type(each) is int and each >= 0", "if False", cluster_module
+        ),
+        stories.test_ids_that_were_used_are_known_although_one_of_them_is_none,
+    ),
+    (
+        rewritten(
+            rollout, "read_restart", "if isinstance(raw, Mapping) else None", "if False else None", cluster_module
+        ),
+        lambda: stories.test_maintenance_is_known_although_something_else_of_the_roll_does_not_fit("datanodes"),
+    ),
+    (
+        kept_nothing,
+        stories.test_a_run_that_cannot_be_read_stays_as_it_is_until_it_can,
+    ),
+)
+
+
+def test_every_guard_that_is_taken_away_is_missed() -> None:
+    assert find_survivors(MUTANTS) == []
