@@ -48,6 +48,17 @@ def test_a_pool_becomes_ready_with_exactly_the_declared_configs(site: Site) -> N
     site.wait_event("TopicsCreated")
 
 
+def test_a_topic_that_somebody_deletes_is_not_made_again_although_no_database_is_declared(site: Site) -> None:
+    site.declare(topics={"count": 2})
+    site.wait_ready()
+    site.wait_event("LogsRecorded")
+    site.eyes.delete(site.topic(1))
+    found = site.wait_for("Ready", "False", reason="TopicLost")
+    site.becomes(lambda: sorted(site.eyes.topics(site.prefix)), [site.topic(0)])
+    assert condition(found, "WALIntact")["reason"] == "TopicLost"
+    assert found["status"]["wal"]["recordShards"]
+
+
 def test_a_pool_grows(site: Site) -> None:
     site.declare(topics={"count": 2})
     site.wait_ready()
