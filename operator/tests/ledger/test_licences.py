@@ -208,7 +208,10 @@ def test_intents_that_are_gone_are_a_finding_and_no_first_contact() -> None:
     assert world.records().keys() == set(TOPICS)
 
 
-@pytest.mark.parametrize("wal", [{}, {"recordShards": [0, 99]}, {"recordShards": None}, "many"], ids=str)
+FITS_NOT = [{}, {"topics": "many"}, {"recordShards": [0, 99]}, {"recordShards": None}, "many"]
+
+
+@pytest.mark.parametrize("wal", FITS_NOT, ids=str)
 def test_a_status_of_which_a_part_does_not_fit_still_says_which_intents_there_were(wal: Any) -> None:
     """By another version, say. Where nobody can read which there were, none is a first contact."""
     world = World()
@@ -295,7 +298,9 @@ def test_every_question_at_the_act_is_missed_when_it_is_not_asked() -> None:
             (no_intents, test_intents_that_are_removed_while_a_delete_is_frozen_stop_it),
             (
                 rewritten(record_shards, "read_record_shards", "if wal is None:", "if wal:", cluster),
-                lambda: test_a_status_of_which_a_part_does_not_fit_still_says_which_intents_there_were({}),
+                lambda: test_a_status_of_which_a_part_does_not_fit_still_says_which_intents_there_were(
+                    {"topics": "many"}
+                ),
             ),
             (
                 rewritten(record_shards, "read_record_shards", "        return ALL\n", "        return ()\n", cluster),
