@@ -5,7 +5,10 @@ from __future__ import annotations
 import gzip
 import json
 from datetime import timedelta
+from functools import partial
 from typing import Any
+
+import pytest
 
 from seawall.api.meta import ConditionType, Key
 from seawall.api.v1alpha1.backup import WALBackup
@@ -259,15 +262,19 @@ def test_a_backup_that_is_deleted_needs_nothing() -> None:
     assert world.kube.get(WALBackup, FULL) is None
 
 
-def test_an_application_that_is_deleted_when_its_manifest_is_there_writes_over_nothing() -> None:
-    """It is made once more, and the job refuses; the manifest that nobody named stays (day 82 of the simulation)."""
+@pytest.mark.parametrize("spec", [{}, CONTINUES])
+def test_a_backup_whose_application_is_deleted_begins_anew_and_writes_over_nothing(spec: dict[str, Any]) -> None:
+    """Its manifest is there, and no status names it (day 82 of the simulation): the next attempt has another."""
     world = BackupWorld()
-    world.back_up()
+    world.backed_up()
+    before = len(world.stored)
+    world.back_up(NEXT, **spec)
     process = world.backer()
-    while not world.stored:
-        world.settle_backup(process=process, ticks=1)
-    (application,) = world.spark.applications.values()
-    world.spark.delete(application)
+    world.delete_application("next-1", "COMPLETED", partial(world.settle_backup, NEXT, process, ticks=1))
+    assert len(world.stored) == before + 1
     stored = dict(world.stored)
-    found = world.settle_backup(process=process)
-    assert (found.status.outcome, found.status.manifest, world.stored) == ("Refused", None, stored)
+    found = world.settle_backup(NEXT, process)
+    assert (found.status.stage, found.status.attempt) == (JobStage.COMPLETED, 2), why(found)
+    assert {key: world.stored[key] for key in stored} == stored
+    assert world.spark.made.count(Key(NAMESPACE, "next-1")) == 1
+    assert world.backed_up(THIRD, parentRef={"name": NEXT.name}).status.stage is JobStage.COMPLETED

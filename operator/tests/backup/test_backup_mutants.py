@@ -177,6 +177,10 @@ immediate = policies.test_an_immediate_policy_begins_at_once_and_goes_on_as_sche
 parents = chains.test_a_parent_that_cannot_be_continued_is_refused_in_one_sentence
 MUTANTS: tuple[Mutant, ...] = (
     (no_grant, stories.test_nothing_is_submitted_before_the_hold_is_granted_and_what_it_holds_stays),
+    (
+        rewritten(attempt, "run", "if lost is not None", "if False", decide),
+        partial(stories.test_a_backup_whose_application_is_deleted_begins_anew_and_writes_over_nothing, {}),
+    ),
     (any_topic_id, chains.test_a_topic_that_was_made_again_ends_the_chain),
     (
         rewritten(policy, "_begin", "spec.immediate and", ""),

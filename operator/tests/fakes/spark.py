@@ -24,6 +24,7 @@ class FakeSparkApplications:
         installed: whether there is a Spark Operator.
         service_accounts: those of the namespace.
         specs: what was made, by name, also of those that are gone.
+        made: the names of all that were made, in that order.
     """
 
     now: Callable[[], datetime] = lambda: _START
@@ -32,6 +33,7 @@ class FakeSparkApplications:
     applications: dict[Key, SparkApplication] = field(default_factory=dict)
     drivers: dict[Key, Driver] = field(default_factory=dict)
     specs: dict[Key, Mapping[str, Any]] = field(default_factory=dict)
+    made: list[Key] = field(default_factory=list)
     refuses: str | None = None
     """What the API server says while the operator may not read them."""
     _uids: itertools.count[int] = field(default_factory=itertools.count)
@@ -52,6 +54,7 @@ class FakeSparkApplications:
             raise Conflict(f"SparkApplication {key} exists")
         made = SparkApplication(key, f"app-{next(self._uids)}", self.now(), owner.metadata.uid)
         self.applications[key], self.specs[key] = made, spec
+        self.made.append(key)
 
     def delete(self, application: SparkApplication) -> None:
         """Deletes an application."""

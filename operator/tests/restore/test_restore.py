@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+from functools import partial
 from typing import Any
 
 import pytest
@@ -338,6 +339,28 @@ def test_an_interrupted_job_is_tried_again_with_topics_that_are_made_anew() -> N
     assert (found.status.stage, found.status.attempt) == (RestoreStage.COMPLETED, 3)
     assert logs(world) == dict.fromkeys(TOPICS, (1, 47))
     assert world.kafka.requests["delete_topics"] == 1
+
+
+def test_a_job_whose_application_is_deleted_is_not_made_again_on_what_it_has_written() -> None:
+    world = lost()
+    world.bring_back()
+    world.live_until(RestoreStage.AWAITING_APPROVAL)
+    world.stop_database()
+    world.approve()
+    world.delete_application("back-2", "RUNNING", partial(world.settle_restore, BACK, world.restorer(), ticks=1))
+    world.kafka.topics["wal_0"].log.append(3)
+    found = world.settle_restore()
+    assert (found.status.stage, found.status.attempt) == (RestoreStage.COMPLETED, 3), why(found)
+    assert logs(world) == dict.fromkeys(TOPICS, (1, 47))
+    assert world.spark.made.count(Key(NAMESPACE, "back-2")) == 1
+
+
+def test_a_plan_whose_application_is_deleted_is_made_by_the_next_attempt() -> None:
+    world = lost()
+    world.bring_back()
+    world.delete_application("back-1", "COMPLETED", partial(world.settle_restore, BACK, world.restorer(), ticks=1))
+    found = world.live_until(RestoreStage.AWAITING_APPROVAL)
+    assert (found.status.attempt, world.spark.made.count(Key(NAMESPACE, "back-1"))) == (2, 1)
 
 
 def test_topics_whose_only_broker_is_gone_are_made_anew_where_all_that_is_in_them_is_of_the_restore() -> None:

@@ -15,7 +15,7 @@ from seawall.domain.columns import Ids
 from seawall.domain.ledger import assess, needs
 from seawall.domain.restore import adoption, attempt, database, decide, inspecting, removal, topics
 from seawall.domain.restore.attempt import verdict_of
-from seawall.domain.restore.case import DatabaseNow
+from seawall.domain.restore.case import Case, DatabaseNow
 from seawall.domain.restore.contract import RestoreSummary
 from seawall.observe import reading
 from tests.restore import test_restore as stories
@@ -262,6 +262,17 @@ def topics_of_damage_stay(patch: Patch) -> None:
 
 
 MUTANTS: tuple[Mutant, ...] = (
+    *(
+        (rewritten(attempt, "run", "if lost is not None", "if False", decide, inspecting), story)
+        for story in (
+            stories.test_a_job_whose_application_is_deleted_is_not_made_again_on_what_it_has_written,
+            stories.test_a_plan_whose_application_is_deleted_is_made_by_the_next_attempt,
+        )
+    ),
+    (
+        rewritten(Case, "next_attempt", '"application_uid": None,', ""),
+        stories.test_an_interrupted_job_is_tried_again_with_topics_that_are_made_anew,
+    ),
     (no_approval, stories.test_nothing_is_made_before_the_plan_is_approved_by_its_digest),
     (database_taken_for_stopped, stories.test_while_the_database_runs_nothing_is_made),
     (unknown_is_stopped, stories.test_without_a_statefulset_the_reports_say_whether_it_runs),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from typing import Any
 
 import pytest
@@ -52,6 +53,18 @@ def test_a_backup_comes_back_beside_the_log_and_leaves_nothing_behind() -> None:
     assert (request["verify"], request["plan"]["needs"], request["plan"]["padTo"]) == ("Integrity", {}, {})
     assert found.status.database_ran is False
     assert world.data_plane.regions, "the database has to be there for this to say something"
+
+
+def test_a_drill_whose_application_is_deleted_is_tried_again_with_topics_that_are_made_anew() -> None:
+    world = backed_up()
+    before = logs(world)
+    world.drill()
+    world.delete_application("back-2", "RUNNING", partial(world.settle_restore, BACK, world.restorer(), ticks=1))
+    world.kafka.topics[world.scratch_topics()[0]].log.append(3)
+    found = world.settle_restore()
+    assert (why(found)[0], found.status.attempt) == ("Drilled", 3)
+    assert world.spark.made.count(Key(NAMESPACE, "back-2")) == 1
+    left_nothing(world, before)
 
 
 def test_topics_are_made_as_they_are_declared_to_be_written_to() -> None:

@@ -14,7 +14,7 @@ from seawall.api.v1alpha1.restore_status import RestoreStage
 from seawall.controllers.restore import WALRestoreController
 from seawall.domain import clocks
 from seawall.domain.clocks import TrustedTime
-from seawall.domain.restore import cluster_pin, decide, inspecting, scratch, scratch_removal
+from seawall.domain.restore import attempt, cluster_pin, decide, inspecting, scratch, scratch_removal
 from seawall.domain.restore.actions import KeepForScratch
 from seawall.domain.restore.attempt import verdict_of
 from seawall.domain.restore.contract import RestoreSummary
@@ -164,6 +164,10 @@ def wall_clock(patch: Patch) -> None:
 
 
 MUTANTS: tuple[Mutant, ...] = (
+    (
+        rewritten(attempt, "run", "if lost is not None", "if False", scratch),
+        stories.test_a_drill_whose_application_is_deleted_is_tried_again_with_topics_that_are_made_anew,
+    ),
     (no_finalizer, stories.test_a_backup_comes_back_beside_the_log_and_leaves_nothing_behind),
     (no_waiting_for_late_ones, stories.test_a_topic_that_is_asked_for_and_appears_late_goes_with_its_restore),
     (unknown_ids_do_not_go, stories.test_a_topic_that_is_asked_for_and_appears_late_goes_with_its_restore),

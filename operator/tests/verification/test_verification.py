@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from datetime import timedelta
+from functools import partial
 from typing import Any
 
 import pytest
@@ -19,7 +20,7 @@ from seawall.domain.spark_job.application import Ended, Stuck
 from seawall.domain.spark_job.request import database_version
 from seawall.reconciler import Outcome as Tick
 from tests.worlds.purge_world import NAMESPACE, TOPICS, WAL
-from tests.worlds.verification_world import CHECK, VerificationWorld, why
+from tests.worlds.verification_world import CHECK, SERVICE_ACCOUNT, VerificationWorld, why
 
 FIRST = Key(NAMESPACE, "check-1")
 
@@ -132,6 +133,44 @@ def test_a_driver_that_dies_is_tried_again_with_everything_anew() -> None:
     assert [key.name for key in world.spark.applications] == ["check-3"]
     assert world.holds() == []
     assert world.request(3)["verification"]["attempt"] == 3
+
+
+@pytest.mark.parametrize("state", ["", "RUNNING", "COMPLETED"])
+def test_an_application_that_is_deleted_is_not_made_again_as_the_same_attempt(state: str) -> None:
+    world = VerificationWorld()
+    world.spark_operator_runs = bool(state)
+    world.start()
+    gone = world.delete_application("check-1", state, partial(world.settle_verification, world.verifier(), 1))
+    world.spark_operator_runs = True
+    world.settle_verification(ticks=3)
+    assert world.verification().status.message == "SparkApplication check-1 was deleted before its verdict was read"
+    assert gone.uid == world.verification().status.application_uid
+    found = world.settle_verification()
+    assert (found.status.outcome, found.status.attempt) == (Outcome.PASSED, 2)
+    assert [key.name for key in world.spark.made] == ["check-1", "check-2"]
+
+
+def test_an_application_that_comes_back_as_another_one_goes_and_is_not_believed() -> None:
+    """As by a tool that restores objects: the driver of the first one has done part of it already."""
+    world = VerificationWorld(slow=10**6)
+    world.start()
+    world.settle_verification(ticks=30)
+    world.spark.delete(world.spark.applications[FIRST])
+    world.spark.create(world.verification(), FIRST, world.spark.specs[FIRST], SERVICE_ACCOUNT.name)
+    world.slow = 0
+    found = world.settle_verification()
+    assert (found.status.outcome, found.status.attempt) == (Outcome.PASSED, 2)
+    assert [key.name for key in world.spark.applications] == ["check-2"]
+
+
+def test_an_application_that_is_deleted_while_it_is_paused_lets_its_hold_go() -> None:
+    world = VerificationWorld(slow=10**6)
+    world.start()
+    world.settle_verification(ticks=30)
+    world.kube.apply(CHECK, {"clusterRef": {"name": "wal"}}, {"seawall.dev/paused": "true"}, kind=WALVerification)
+    world.spark.delete(world.spark.applications[FIRST])
+    world.settle_verification(ticks=30)
+    assert (world.verification().status.attempt, world.holds()) == (2, [])
 
 
 def test_after_three_attempts_it_gives_up_and_says_what_happened() -> None:

@@ -16,6 +16,7 @@ from seawall.api.v1alpha1.spark_job import Outcome
 from seawall.controllers.verification import WALVerificationController
 from seawall.domain.ledger import assess
 from seawall.domain.ledger.observation import Verifying
+from seawall.domain.restore import attempt as restore_attempt
 from seawall.domain.spark_job import allowed as allowing
 from seawall.domain.spark_job import attempt, case, decide, following, holding, request
 from seawall.domain.verification import contract, doubts, kind, schedule, selection
@@ -197,6 +198,7 @@ OF_TWO = doubted.test_of_two_bad_verdicts_the_newer_one_stays
 OUTLIVES = doubted.test_a_bad_verdict_outlives_its_ttl_and_goes_when_nothing_counts_without_it
 
 LAST_OF_ALL = "max((due for due, _ in self.by_time), default=None)"
+deleted_one = stories.test_an_application_that_is_deleted_is_not_made_again_as_the_same_attempt
 MUTANTS: tuple[Mutant, ...] = (
     (rewritten(doubts, "why_it_stays", "time <= ended", "time < ended", doubted), NEWEST),
     (rewritten(doubts, "why_it_stays", "is_newer and ", "", doubted), OF_TWO),
@@ -223,6 +225,16 @@ MUTANTS: tuple[Mutant, ...] = (
     (
         rewritten(assess, "assess", "read.shared_now or read.now", "read.now", memory),
         doubted.test_an_operator_whose_clock_is_behind_takes_no_old_verdict_for_recent,
+    ),
+    (rewritten(attempt, "run", "if lost is not None", "if False", decide), partial(deleted_one, "COMPLETED")),
+    (rewritten(attempt, "_follow", ', "application_uid": application.uid', ""), partial(deleted_one, "")),
+    (
+        rewritten(following, "why_lost", "application.uid == uid", "True", case, restore_attempt),
+        stories.test_an_application_that_comes_back_as_another_one_goes_and_is_not_believed,
+    ),
+    (
+        rewritten(decide, "_decide", " or case.why_lost() is not None", ""),
+        stories.test_an_application_that_is_deleted_while_it_is_paused_lets_its_hold_go,
     ),
     (no_grant, stories.test_nothing_is_submitted_before_the_hold_is_granted),
     (any_request, stories.test_a_verdict_about_another_request_proves_nothing),

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import gzip
 import json
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from hashlib import sha256
@@ -24,7 +25,7 @@ from seawall.controllers.verification import WALVerificationController
 from seawall.domain.conditions import find_condition
 from seawall.domain.kubernetes import ConfigMap
 from seawall.domain.spark_job.actions import attempt_key
-from seawall.domain.spark_job.application import Ended
+from seawall.domain.spark_job.application import Ended, SparkApplication
 from seawall.domain.spark_job.request import EXIT_CODES, FILE, Subject
 from seawall.domain.spark_job.selection import TopicRange
 from seawall.domain.verification.contract import write_request
@@ -130,6 +131,18 @@ class VerificationWorld(World):
         if ticks == 400:
             raise AssertionError(f"it does not end: {self.kube.get(kind, job)}")
         return self.kube.get(kind, job)
+
+    def delete_application(self, name: str, state: str, settle: Callable[[], object]) -> SparkApplication:
+        """Somebody deletes it when the operator has seen it, and it is in this state; `settle` is one tick."""
+        key = Key(NAMESPACE, name)
+        for _ in range(200):
+            was_there = key in self.spark.applications
+            settle()
+            found = self.spark.applications.get(key)
+            if was_there and found is not None and found.state == state:
+                self.spark.delete(found)
+                return found
+        raise AssertionError(f"SparkApplication {name} is never {state}")
 
     def run_spark(self) -> None:
         """The Spark Operator goes on with each application by one state."""

@@ -135,6 +135,8 @@ class WALRestoreStatus(ObjectStatus):
     """The newest SparkApplication; absent until its request is frozen."""
     application_state: Annotated[str, Field(max_length=64)] | None = None
     """What the Spark Operator says of it."""
+    application_uid: Annotated[str, Field(max_length=64)] | None = None
+    """UID of that SparkApplication, once it was seen: if it is deleted the attempt is over, and is not begun again."""
     request_digest: Annotated[str, Field(max_length=64)] | None = None
     """SHA-256 of its request, written before the request is: a job starts on nothing else, and a verdict about anything
     else does not count."""

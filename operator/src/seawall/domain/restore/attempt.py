@@ -20,6 +20,7 @@ from seawall.domain.spark_job.following import (
     find_request_problem,
     follow,
     frozen_request,
+    why_lost,
 )
 from seawall.domain.spark_job.reasons import JobReason
 from seawall.domain.spark_job.request import OTHER_REQUEST, SummaryT, digest_of, read_summary
@@ -50,8 +51,13 @@ def run(case: Case, command: str, judge: Judge) -> RestoreDecision:
     end = _check_request(case)
     if end is not None:
         return end
-    if application is None:
-        return _submit(case, command)
+    lost = why_lost(case.key.name, case.status.application_uid, application)
+    if lost is not None:
+        return case.attempt_is_over(Outcome.INTERRUPTED, lost)
+    return _submit(case, command) if application is None else _follow(case, application, judge)
+
+
+def _follow(case: Case, application: SparkApplication, judge: Judge) -> RestoreDecision:
     match follow(application, case.observed.driver, case.now, case.spec.timeout):
         case Ended() as driver:
             return judge(case, driver)
@@ -75,7 +81,8 @@ def verdict_of(case: Case, driver: Ended, model: type[SummaryT]) -> SummaryT | R
 
 
 def _with_state(case: Case, application: SparkApplication) -> WALRestoreStatus:
-    return case.status.model_copy(update={"application_state": application.state or None})
+    update = {"application_state": application.state or None, "application_uid": application.uid}
+    return case.status.model_copy(update=update)
 
 
 def _submit(case: Case, command: str) -> RestoreDecision:

@@ -235,6 +235,7 @@ class Case:
             "request_digest": None,
             "application_name": None,
             "application_state": None,
+            "application_uid": None,
             "outcome": None,
             "fails_as": None,
             "none_existed": False,

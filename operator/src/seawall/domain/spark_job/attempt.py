@@ -35,6 +35,9 @@ def run(case: Case[SpecT, StatusT]) -> JobDecision[StatusT]:
     end = check_request(case)
     if end is not None:
         return end
+    lost = case.why_lost()
+    if lost is not None:
+        return case.attempt_ends(Outcome.INTERRUPTED, lost)
     return _submit(case) if application is None else _follow(case, application)
 
 
@@ -50,8 +53,8 @@ def _follow(case: Case[SpecT, StatusT], application: SparkApplication) -> JobDec
             withdrawn = case.kind.why_withdrawn(case)
             if withdrawn is not None:
                 return case.attempt_ends(Outcome.INTERRUPTED, withdrawn, application_state=application.state or None)
-            status = case.status.model_copy(update={"application_state": application.state or None})
-            return Decision(status, verdict)
+            update = {"application_state": application.state or None, "application_uid": application.uid}
+            return Decision(case.status.model_copy(update=update), verdict)
 
 
 def _submit(case: Case[SpecT, StatusT]) -> JobDecision[StatusT]:

@@ -26,7 +26,7 @@ from seawall.domain.ledger.observation import Observation, Unavailable
 from seawall.domain.spark_job.actions import JobAction, attempt_key
 from seawall.domain.spark_job.allowed import kafka_of_job
 from seawall.domain.spark_job.application import Body, Driver, Ended, SparkApplication
-from seawall.domain.spark_job.following import RequestProblem, describe_problem, find_request_problem
+from seawall.domain.spark_job.following import RequestProblem, describe_problem, find_request_problem, why_lost
 from seawall.domain.spark_job.reasons import JobReason
 from seawall.domain.spark_job.request import Subject
 from seawall.domain.times import JOB_POLL_SECONDS
@@ -225,6 +225,10 @@ class Case(Generic[SpecT, StatusT]):
     def cluster_id(self) -> str:
         """The Kafka that is pinned: whoever observed the ledger has met it."""
         return self.cluster.status.kafka.cluster_id if self.cluster.status.kafka is not None else ""
+
+    def why_lost(self) -> str | None:
+        """Why the application of the attempt is not the one that it was any more; None: it is, or none was made yet."""
+        return why_lost(self.key.name, self.status.application_uid, self.observed.application)
 
     def goes_on(self, reason: JobReason, message: str, after: float | None = JOB_POLL_SECONDS) -> Verdict:
         """It waits for something."""

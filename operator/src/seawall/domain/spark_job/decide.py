@@ -7,8 +7,8 @@
     (none)     —                          —                                the WALCluster is there and not Stalled
     Holding    attempt; once granted,     WALHold; once the digest is in   the ConfigMap is there, and has that digest
                what is read, its digest   the status, the ConfigMap
-    Running    the application's name     SparkApplication                 the driver's verdict, or none came, or the
-                                                                           request is withdrawn (as Interrupted)
+    Running    the application's name,    SparkApplication                 the driver's verdict; as Interrupted: none
+               and its UID                                                 came, it was deleted, the request withdrawn
     Releasing  the verdict                hold deleted; application        the hold is gone; Interrupted and fewer than
                                           deleted if Interrupted           3 attempts: Holding again, after a while
     Completed, Failed                     itself deleted (ttl)             —
@@ -90,7 +90,7 @@ def _decide(kind: JobKind[SpecT, StatusT], obj: Resource[Any, StatusT], observed
     if cluster is None or isinstance(cluster.spec, InvalidSpec):
         return _without_cluster(obj, observed, spec.cluster_ref.name)
     case = Case(kind, obj, spec, cluster, cluster.spec, observed)
-    has_begun = stage is JobStage.RUNNING and observed.application is not None
+    has_begun = stage is JobStage.RUNNING and (observed.application is not None or case.why_lost() is not None)
     begins_nothing = has_begun or stage is JobStage.RELEASING
     return _stage(case) if begins_nothing else _begin(case)
 

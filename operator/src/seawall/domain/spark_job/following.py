@@ -39,6 +39,16 @@ def follow(
     return progress(application, driver, now)
 
 
+def why_lost(name: str, uid: str | None, application: SparkApplication | None) -> str | None:
+    """The sentence about an application of this UID that somebody deleted; None: it is there, or was not made yet.
+
+    It may have done all that it was to do but say so: whoever began the same anew would find what the first one left.
+    """
+    if uid is None or (application is not None and application.uid == uid):
+        return None
+    return f"SparkApplication {name} was deleted before its verdict was read"
+
+
 def why_over(application: SparkApplication) -> str:
     """The sentence about an application that is over without a word of its driver."""
     lines = [line.strip() for line in application.error.splitlines() if line.strip()]
