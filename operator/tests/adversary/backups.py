@@ -6,14 +6,17 @@ from collections.abc import Callable
 from typing import Any
 
 from seawall.api.meta import SNAPSHOT_ANNOTATION, Key
+from seawall.api.resource import Resource
 from seawall.api.v1alpha1.backup import WALBackup
 from seawall.api.v1alpha1.backup_policy import WALBackupPolicy
+from seawall.api.v1alpha1.spark_job import Outcome
+from seawall.api.v1alpha1.verification import WALVerification
 from seawall.domain.backup.runs import hold_key
 from seawall.domain.spark_job.application import CONF
 from seawall.reconciler import Reconciler
 from tests.adversary.arena import Arena, tick
 from tests.adversary.judge import Violation
-from tests.adversary.lives import ALL
+from tests.adversary.lives import ALL, Adversary
 from tests.adversary.moves import CLUSTER, HOLD, move
 from tests.adversary.world_moves import TOPIC
 from tests.worlds.backup_world import BACKUP, FULL, NEXT, POLICY
@@ -43,6 +46,23 @@ def is_over(arena: Arena, key: Key) -> bool:
     """Whether a backup has ended, or is gone."""
     found = arena.kube.get(WALBackup, key)
     return found is None or found.status.is_over
+
+
+def application_goes(arena: Arena) -> None:
+    """Somebody deletes all that there are, as a script that tidies up; their drivers go on for a while."""
+    for application in list(arena.spark.applications.values()):
+        arena.spark.delete(application)
+
+
+def judge_end(arena: Arena, adversary: Adversary) -> None:
+    """Who has lost nothing but an application, once, is not over without success: another attempt works."""
+    if [move.make for _, move in adversary.made] != [application_goes]:
+        return
+    kinds: tuple[type[Resource[Any, Any]], ...] = (WALBackup, WALVerification)
+    for found in (each for kind in kinds for each in arena.kube.list(kind, NAMESPACE).items):
+        if found.status.outcome is Outcome.REFUSED:
+            name = found.metadata.name
+            raise Violation(f"C: {name} ends although another attempt would work: {found.status.message}")
 
 
 def declare_other_code(arena: Arena) -> None:
@@ -146,16 +166,19 @@ OF_POINTS = (
     *(move(make, CLUSTER) for make in (declare_other_code, keep_elsewhere)),
     *(move(make, BACKUPS) for make in (say_it_is_taken, take_it_back)),
     move(lose_hold_of_point, HOLD),
+    move(application_goes, "spark"),
 )
 OF_POLICIES = (
     *(move(make, CLUSTER) for make in (declare_other_code, keep_elsewhere)),
     *(move(make, "kube:WALBackupPolicy") for make in (edit_policy, suspend_policy, delete_policy)),
     move(delete_newest_backup, BACKUPS),
     move(take_the_name_of_the_next_hold, HOLD),
+    move(application_goes, "spark"),
 )
 OF_BACKUPS = (
     *(move(make, CLUSTER) for make in (declare_other_code, keep_elsewhere)),
     *(move(make, BACKUPS) for make in (delete_parent, recreate_backup)),
     move(delete_hold_of_job, HOLD),
+    move(application_goes, "spark"),
     move(continued_by_another, ALL),
 )

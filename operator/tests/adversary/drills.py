@@ -18,10 +18,12 @@ from tests.adversary.restores import (
     CLUSTER,
     RESTORE,
     RestoreArena,
+    application_goes,
     declare_nothing,
     declare_other_code,
     delete_request,
     driver_dies,
+    judge_end,
     keep_elsewhere,
     pause_cluster,
     pause_restore,
@@ -90,6 +92,7 @@ def drill(arena: DrillArena, adversary: Adversary) -> None:
             break
         arena.run_spark()
         arena.time.time += timedelta(minutes=1)
+    judge_end(arena, adversary)
     left = {
         name
         for name, topic in arena.kafka.topics.items()
@@ -190,7 +193,7 @@ OF_DRILLS = (
     move(pause_restore, RESTORE),
     *(move(make, ALL) for make in (second_operator, frozen, deleted_and_frozen, sleep_long)),
     move(delete_request, "kube:ConfigMap"),
-    move(driver_dies, "spark"),
+    *(move(make, "spark") for make in (driver_dies, application_goes)),
     move(skew(2), CLOCK, name="clock is 2 h ahead"),
     move(skew(-2), CLOCK, name="clock is 2 h behind"),
 )

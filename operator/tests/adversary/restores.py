@@ -10,6 +10,7 @@ from typing import Any
 from seawall.api.meta import RESTORE_ANNOTATION, Key
 from seawall.api.v1alpha1.cluster import WALCluster
 from seawall.api.v1alpha1.restore import WALRestore
+from seawall.api.v1alpha1.restore_status import RestoreStage
 from seawall.domain.spark_job.application import CONF
 from seawall.reconciler import Reconciler
 from tests.adversary.arena import tick
@@ -133,6 +134,7 @@ def restore(arena: RestoreArena, adversary: Adversary) -> None:
         arena.start_database()
     beside(arena)
     beside(arena)
+    judge_end(arena, adversary)
     found = arena.kube.get(WALRestore, BACK)
     is_done = found is not None and str(found.status.stage) == "Completed"
     if is_done and not arena.excused and arena.wrong_with_logs() is not None:
@@ -287,6 +289,21 @@ def delete_request(arena: RestoreArena) -> None:
             arena.kube.remove_config_map(key)
 
 
+def application_goes(arena: RestoreArena) -> None:
+    """Somebody deletes it, as a script that tidies up; its driver goes on for a while."""
+    found = arena.kube.get(WALRestore, BACK)
+    for application in list(arena.spark.applications.values()):
+        if found is not None and application.controller_uid == found.metadata.uid:
+            arena.spark.delete(application)
+
+
+def judge_end(arena: RestoreArena, adversary: Adversary) -> None:
+    """Who has lost nothing but an application, once, is not over without success: another attempt works."""
+    found, made = arena.kube.get(WALRestore, BACK), [move.make for _, move in adversary.made]
+    if made == [application_goes] and found is not None and found.status.stage is RestoreStage.FAILED:
+        raise Violation(f"C: it ends although another attempt would work: {found.status.message}")
+
+
 def driver_dies(arena: RestoreArena) -> None:
     """The next one, with records in the first topic."""
     arena.half_written += 1
@@ -319,7 +336,7 @@ OF_RESTORES = (
     *(_move(make, ALL) for make in (second_restore, second_operator, sleep_long)),
     _move(delete_records_of_logs, "intents"),
     _move(delete_request, "kube:ConfigMap"),
-    _move(driver_dies, "spark"),
+    *(_move(make, "spark") for make in (driver_dies, application_goes)),
     _move(skew(2), CLOCK, name="clock is 2 h ahead"),
     _move(skew(-2), CLOCK, name="clock is 2 h behind"),
 )

@@ -19,10 +19,12 @@ from tests.adversary.backups import (
     OF_POINTS,
     OF_POLICIES,
     OFTEN,
+    application_goes,
     backs_up,
     backups_over,
     check_backups,
     is_over,
+    judge_end,
 )
 from tests.adversary.contracts import OF_CONTRACTS, ContractArena
 from tests.adversary.drills import OF_DRILLS, declared_drill, drill
@@ -30,7 +32,7 @@ from tests.adversary.judge import Violation
 from tests.adversary.leader_moves import OF_LEADERS
 from tests.adversary.lives import Adversary, Scenario
 from tests.adversary.managed import OF_MANAGED, edited, roll_it_out
-from tests.adversary.moves import COMMON
+from tests.adversary.moves import COMMON, move
 from tests.adversary.people_moves import RUN_PAUSED
 from tests.adversary.records import OF_RECORDS, OF_TABLES
 from tests.adversary.replicas import OF_REPLICAS, balancing, growing, reassign
@@ -210,6 +212,7 @@ def verify(arena: Arena, adversary: Adversary) -> None:
         return found is None or found.status.is_over
 
     arena.live(adversary.acting(arena.verifier(adversary)), CHECK, is_over, 14)
+    judge_end(arena, adversary)
     purge(arena, adversary)
 
 
@@ -233,6 +236,7 @@ def back_up(arena: Arena, adversary: Adversary) -> None:
     arena.back_up(NEXT, parentRef={"name": FULL.name})
     arena.live(adversary.acting(arena.backer(adversary)), NEXT, lambda: is_over(arena, NEXT), 14)
     adversary.between()
+    judge_end(arena, adversary)
     del arena.beside[0]
     afterwards(arena)
 
@@ -265,6 +269,7 @@ def make_point(arena: Arena, adversary: Adversary) -> None:
     arena.beside.append(lambda: tick(purging, RUNS[0]))
     arena.live(adversary.acting(arena.backer(adversary)), FULL, lambda: is_over(arena, FULL), 20)
     adversary.between()
+    judge_end(arena, adversary)
     del arena.beside[0]
     afterwards(arena)
 
@@ -290,6 +295,7 @@ def plan_backups(arena: Arena, adversary: Adversary) -> None:
     arena.referee.beside = [partial(check_backups, arena, set(arena.spark.specs))]
     arena.live(adversary.acting(arena.planner(adversary)), POLICY, lambda: False, 8)
     adversary.between()
+    judge_end(arena, adversary)
     del arena.beside[0]
     afterwards(arena)
     arena.live(arena.planner(arena.referee), POLICY, lambda: False, 4)
@@ -319,6 +325,7 @@ SCENARIOS = (
         verify,
         OF_RUNS,
         OF_VERIFICATIONS,
+        (move(application_goes, "spark"),),
         OF_LEADERS,
     ),
     scenario("incremental backup", backing_up, back_up, OF_BACKUPS),

@@ -35,7 +35,9 @@ from seawall.domain.ledger import assess, fence, held, holds, mode, policy, regi
 from seawall.domain.purge import state
 from seawall.domain.reassignment import stages
 from seawall.domain.reassignment.tracker import Progress
+from seawall.domain.restore import attempt as restore_attempt
 from seawall.domain.spark_job import attempt, decide
+from seawall.domain.spark_job import case as job_case
 from tests.adversary.clocks import Clocks
 from tests.adversary.judge import Violation
 from tests.adversary.lives import (
@@ -309,6 +311,12 @@ def forks_allowed(patch: Patch) -> None:
     patch.setattr(BackupWorld, "others_of", lambda *_: [])
 
 
+def deleted_jobs_made_again(patch: Patch) -> None:
+    """A job whose application is deleted is made again as the same attempt."""
+    patch.setattr(job_case, "why_lost", lambda *_: None)
+    patch.setattr(restore_attempt, "why_lost", lambda *_: None)
+
+
 def maintenance_forgotten(patch: Patch) -> None:
     """Nobody hears of maintenance that the status does not have."""
     patch.setattr(health, "is_of_others", lambda *_: False)
@@ -361,6 +369,7 @@ MUTANTS: tuple[tuple[Callable[[Patch], None], str, tuple[str, ...]], ...] = (
     (backup_asked_once, BACKUP, ("declare_other_code",)),
     (forks_allowed, BACKUP, ("continued_by_another",)),
     (maintenance_forgotten, "roll of datanodes", ("forget_the_roll",)),
+    *((deleted_jobs_made_again, name, ("application_goes",)) for name in (BACKUP, "drill")),
     (unknown_ids_do_not_go, "drill", ("delete_drill",)),
     (all_is_ours, "subscription goes on", ("somebody_else_writes",)),
     (a_forgotten_producer_wrote_all, "subscription goes on", ("forget_and_write",)),

@@ -13,6 +13,8 @@ from seawall.api.resource import AnyResource
 from seawall.domain.errors import Conflict, Forbidden, Refused
 from seawall.domain.spark_job.application import Driver, SparkApplication
 
+LINGERS = 3
+"""Rounds for which a driver goes on whose application is deleted: the garbage collector ends it, a while later."""
 _START = datetime(2026, 11, 21, 12, 0, tzinfo=UTC)
 
 
@@ -34,6 +36,8 @@ class FakeSparkApplications:
     drivers: dict[Key, Driver] = field(default_factory=dict)
     specs: dict[Key, Mapping[str, Any]] = field(default_factory=dict)
     made: list[Key] = field(default_factory=list)
+    lingering: dict[Key, int] = field(default_factory=dict)
+    """The drivers whose application is deleted, and for how many rounds they go on."""
     refuses: str | None = None
     """What the API server says while the operator may not read them."""
     _uids: itertools.count[int] = field(default_factory=itertools.count)
@@ -63,6 +67,8 @@ class FakeSparkApplications:
             return
         if found.uid != application.uid:
             raise Conflict(f"SparkApplication {application.key} is another")
+        if found.state == "RUNNING":
+            self.lingering[application.key] = LINGERS
         del self.applications[application.key]
         self.drivers.pop(application.key, None)
 
@@ -71,6 +77,12 @@ class FakeSparkApplications:
         return None if application.driver_pod is None else self.drivers.get(application.key)
 
     # --- what the Spark Operator and the kubelet do
+
+    def outliving(self) -> list[Key]:
+        """The drivers that go on for this round although their application is deleted."""
+        found = list(self.lingering)
+        self.lingering = {key: rounds - 1 for key, rounds in self.lingering.items() if rounds > 1}
+        return found
 
     def report(
         self, key: Key, state: str, error: str = "", driver: Driver = None, executors: tuple[str, ...] = ()
