@@ -369,7 +369,7 @@ MUTANTS: tuple[tuple[Callable[[Patch], None], str, tuple[str, ...]], ...] = (
     (backup_asked_once, BACKUP, ("declare_other_code",)),
     (forks_allowed, BACKUP, ("continued_by_another",)),
     (maintenance_forgotten, "roll of datanodes", ("forget_the_roll",)),
-    *((deleted_jobs_made_again, name, ("application_goes",)) for name in (BACKUP, "drill")),
+    (deleted_jobs_made_again, "drill", ("application_goes",)),
     (unknown_ids_do_not_go, "drill", ("delete_drill",)),
     (all_is_ours, "subscription goes on", ("somebody_else_writes",)),
     (a_forgotten_producer_wrote_all, "subscription goes on", ("forget_and_write",)),

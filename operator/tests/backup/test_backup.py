@@ -262,9 +262,27 @@ def test_a_backup_that_is_deleted_needs_nothing() -> None:
     assert world.kube.get(WALBackup, FULL) is None
 
 
+def test_a_job_that_was_made_and_deleted_while_no_operator_was_there_is_made_again_and_is_not_refused() -> None:
+    """Nobody has seen its first application; what that wrote is there (day 82 of the simulation)."""
+    world = BackupWorld()
+    world.back_up()
+    process = world.backer()
+    while not world.spark.made:
+        world.settle_backup(process=process, ticks=1)
+    for _ in range(3):
+        world.run_spark()
+    (application,) = world.spark.applications.values()
+    assert (application.state, len(world.stored)) == ("COMPLETED", 1)
+    world.spark.delete(application)
+    stored = dict(world.stored)
+    found = world.settle_backup()
+    assert (found.status.stage, found.status.attempt) == (JobStage.COMPLETED, 2), why(found)
+    assert {key: world.stored[key] for key in stored} == stored
+
+
 @pytest.mark.parametrize("spec", [{}, CONTINUES])
 def test_a_backup_whose_application_is_deleted_begins_anew_and_writes_over_nothing(spec: dict[str, Any]) -> None:
-    """Its manifest is there, and no status names it (day 82 of the simulation): the next attempt has another."""
+    """Its manifest is there, and no status names it: the next attempt has another."""
     world = BackupWorld()
     world.backed_up()
     before = len(world.stored)

@@ -33,6 +33,10 @@ Done = tuple[Outcome, str, dict[str, Any]]
 """How a job ended, its sentence, and what else it says."""
 
 
+def _digest_of(request: Request) -> str:
+    return sha256(json.dumps({**request, "expire": None}, sort_keys=True).encode()).hexdigest()
+
+
 @dataclass
 class BackupWorld(VerificationWorld):
     """All that outlives a process.
@@ -145,10 +149,22 @@ class BackupWorld(VerificationWorld):
             }
             return Outcome.FAILED, "an object is not what was written", {"findings": [finding], "errors": 1}
         name = f"{whom['name']}-{whom['attempt']}{end}"
-        if (request["chain"], name) in self.stored:  # as when its application was deleted, and it is made once more
-            return Outcome.REFUSED, f"the manifest {name} is there already: nothing is overwritten", {}
+        known, digest = self.stored.get((request["chain"], name)), _digest_of(request)
+        if known is not None:  # as when its application was deleted, and it is made once more
+            is_same = json.loads(known)["request"] == digest
+            return (
+                Outcome.INTERRUPTED if is_same else Outcome.REFUSED,
+                f"the manifest {name} is there already: nothing is overwritten",
+                {},
+            )
         topics = {topic["name"]: [topic["topicId"], topic["from"], topic["to"]] for topic in request["topics"]}
-        body = {"place": place, "parent": parent, "topics": topics, "restorePoint": request["restorePoint"]}
+        body = {
+            "request": digest,
+            "place": place,
+            "parent": parent,
+            "topics": topics,
+            "restorePoint": request["restorePoint"],
+        }
         content = json.dumps(body).encode()
         self.stored[request["chain"], name] = content
         counts = {"records": sum(end - start for _, start, end in topics.values()), "bytes": 7, "storedBytes": 3}

@@ -125,6 +125,7 @@ def test_nothing_is_overwritten(bed: Bed) -> None:
     first = bed.back_up((topic, 0, 5))
     before = bed.manifest_path(first).read_bytes()
     ended(bed.back_up((topic, 0, 10)), "Refused", "is there already")
+    ended(bed.back_up((topic, 0, 5)), "Interrupted", "is there already")  # the same request: it was made once more
     assert bed.manifest_path(first).read_bytes() == before
 
 

@@ -24,7 +24,7 @@ from wal_backup.chain import read_parent
 from wal_backup.findings import Finding
 from wal_backup.gaps import Gap, merge, width
 from wal_backup.layout import manifests_folder, object_path
-from wal_backup.manifest import LastRecord, Manifest, StoredObject, TopicBackup, digest_of_manifest
+from wal_backup.manifest import LastRecord, Manifest, StoredObject, TopicBackup, digest_of_manifest, parse_manifest
 from wal_backup.parquet import Section
 from wal_backup.plan import plan_tasks
 from wal_backup.request import BackupRequest, TopicRange
@@ -104,7 +104,7 @@ class Backup:
         """Puts the manifest, asks it back, and returns its digest."""
         content, path = manifest.to_bytes(), f"{manifests_folder(self._request.folder)}/{manifest.name}"
         if self._store.size(path) is not None:
-            raise Refused(f"the manifest {path} is there already: nothing is overwritten")
+            raise self._there_already(path)
         self._require_no_fork(manifest.sequence)
         if self._request.parent is not None:
             read_parent(self._store, self._request.folder, self._request.parent)  # it may have been deleted meanwhile
@@ -112,6 +112,12 @@ class Backup:
         if self._store.read(path) != content:
             raise Interrupted(f"the manifest {path} is not what was written")
         return digest_of_manifest(content)
+
+    def _there_already(self, path: str) -> Exception:
+        """Of an earlier driver of the same request, of which nobody heard, it is no obstacle to another attempt."""
+        is_same = parse_manifest(self._store.read(path), path).request_digest == self._request.digest
+        kind = Interrupted if is_same else Refused
+        return kind(f"the manifest {path} is there already: nothing is overwritten")
 
     def _require_no_fork(self, place: int) -> None:
         """No other backup has this place in the chain; another attempt of this one may: its driver died unheard."""
