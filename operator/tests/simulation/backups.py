@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from seawall.api.v1alpha1.backup import WALBackup
 from seawall.api.v1alpha1.backup_policy import WALBackupPolicy
-from seawall.api.v1alpha1.spark_job import JobStage
+from seawall.api.v1alpha1.spark_job import JobStage, JobStatus, Outcome
 from tests.adversary.judge import Violation
 from tests.worlds.backup_world import BACKUP, POLICY
 from tests.worlds.purge_world import NAMESPACE
@@ -23,6 +23,13 @@ EVERY: dict[str, Any] = {
 }
 """Both schedules are due while much happens."""
 JUDGED = frozenset({"replace_status", "create", "delete", "delete_records"})
+
+
+def why_unfinished(status: JobStatus) -> str | None:
+    """Why a job is not at rest; None: it is. Where nothing is destroyed no application is asked for what it refuses."""
+    if status.outcome is Outcome.REFUSED:
+        return f"was refused: {status.message}"
+    return None if status.is_over else "is not over"
 
 
 @dataclass
@@ -66,9 +73,9 @@ class Backups:
         return max(completed, key=lambda each: each.metadata.creation_timestamp, default=None)
 
     def wrong(self) -> list[str]:
-        """What is not over when nothing goes wrong any more."""
+        """What is not over, or was refused, when nothing goes wrong any more."""
         return [
-            f"WALBackup {each.metadata.name} is not over"
+            f"WALBackup {each.metadata.name} {why}"
             for each in self.day.kube.list(WALBackup).items
-            if not each.status.is_over
+            if (why := why_unfinished(each.status)) is not None
         ]

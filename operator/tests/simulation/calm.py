@@ -13,6 +13,7 @@ from seawall.api.v1alpha1.purge import WALPurge
 from seawall.api.v1alpha1.verification import WALVerification
 from seawall.domain.conditions import find_condition
 from seawall.domain.partitions import NO_RATES
+from tests.simulation.backups import why_unfinished
 from tests.simulation.day import EVERY, Day
 from tests.worlds.purge_world import NAMESPACE
 
@@ -173,9 +174,9 @@ def _unfinished(day: Day) -> list[str]:
         if not run.status.is_finished
     ]
     found += [
-        f"WALVerification {check.metadata.name} is not over"
+        f"WALVerification {check.metadata.name} {why}"
         for check in day.kube.list(WALVerification).items
-        if not check.status.is_over
+        if (why := why_unfinished(check.status)) is not None
     ]
     found += [
         f"WALHold {hold.metadata.name} is {hold.status.state}"

@@ -138,10 +138,9 @@ class Day(RollArena):
         for key, found in self.kube.config_maps().items():
             if found.controller_uid is not None and found.controller_uid not in uids:
                 self.kube.remove_config_map(key)
-        for key, application in list(self.spark.applications.items()):
+        for application in list(self.spark.applications.values()):
             if application.controller_uid not in uids:
                 self.spark.delete(application)
-                self.spark.applications.pop(key, None)
 
     # --- what is true
 

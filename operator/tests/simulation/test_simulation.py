@@ -5,21 +5,23 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from itertools import count
 from pathlib import Path
 
 import pytest
 
-from tests.adversary.test_adversary_mutants import no_holds, no_reread
+from tests.adversary.test_adversary_mutants import deleted_jobs_made_again, no_holds, no_reread
 from tests.simulation.minimize import minimize, story
 from tests.simulation.mutants import BUGS, QUICK, Bug, find
 from tests.simulation.plan import Happening, plan_of
 from tests.simulation.run import simulate
+from tests.worlds import backup_world
 
 pytestmark = pytest.mark.usefixtures("quiet")
 
 SEEDS = range(1, 9)
 """2,000 of them are lived in the soak (`test_many_days.py`): a day takes ten seconds of a processor."""
-SEED_WITH_DELETES, SEED_WITH_HOLDS, SHORT_SEED = 10, 1, 18
+SEED_WITH_DELETES, SEED_WITH_HOLDS, SEED_WITH_BACKUP, SHORT_SEED = 10, 1, 8, 18
 OPERATOR = Path(__file__).parents[2]
 DIGEST = "import sys; from tests.simulation.run import simulate; print(simulate(int(sys.argv[1])).digest)"
 
@@ -56,6 +58,21 @@ def test_what_happens_between_a_look_and_its_action_is_noticed_by_who_reads_agai
         found = simulate(SEED_WITH_DELETES, stops)
     assert found.violation == "L: delete_records although seawall.dev/stop-deletes is set"
     assert found.digest != honest.digest, "a digest of nothing would be that of every run"
+
+
+def test_a_job_that_is_refused_on_a_day_without_damage_is_not_at_rest() -> None:
+    """Its application goes while it runs: another attempt works. Made again as the same one, it is refused."""
+    begin = plan_of(SEED_WITH_BACKUP).windows[0][0]
+    goes = [Happening(begin + 67.5, 0, "application_goes", 2)]
+    assert simulate(SEED_WITH_BACKUP, goes).violation is None
+    with pytest.MonkeyPatch.context() as patch:
+        deleted_jobs_made_again(patch)
+        numbers = count()
+        patch.setattr(backup_world, "_digest_of", lambda _: str(next(numbers)))  # nor does a job know its own manifest
+        said = simulate(SEED_WITH_BACKUP, goes).violation
+    assert said is not None
+    assert said.startswith("C: ")
+    assert "was refused: the manifest" in said
 
 
 def test_a_seed_that_fails_is_told_with_as_little_as_is_needed() -> None:

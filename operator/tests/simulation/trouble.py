@@ -79,10 +79,10 @@ def lose_target_topic(sim: Simulation, number: int) -> None:
 
 
 def application_goes(sim: Simulation, number: int) -> None:
-    """Somebody deletes one, whosesoever it is."""
-    applications = sorted(sim.day.spark.applications)
-    if applications:
-        sim.day.spark.applications.pop(applications[number % len(applications)])
+    """Somebody deletes one, whosesoever it is; its driver goes on for a while."""
+    spark = sim.day.spark
+    if spark.applications:
+        spark.delete(spark.applications[sorted(spark.applications)[number % len(spark.applications)]])
 
 
 def old_drivers_wake_up(sim: Simulation, _: int) -> None:
