@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 import pytest
 
+from seawall.api.meta import Key
 from seawall.domain.brokers.view import ELIGIBLE_LEADER_REPLICAS, METADATA_VERSION
 from seawall.domain.errors import OutsideUnavailable, Refused
 from seawall.domain.kafka import ConfigChange
@@ -27,6 +28,7 @@ from tests.contract.reassigner_beds import FakeBed, RealBed, World
 
 pytestmark = pytest.mark.xdist_group("kafka")
 NOTHING = ThrottledReplicas()
+MIN_ISR = "min.insync.replicas"
 SLOW = 1_000
 """Bytes a second: nobody gets anywhere."""
 
@@ -124,7 +126,7 @@ def test_every_partition_of_a_topic_is_shown_and_moved_by_itself(world: World) -
 def test_each_topic_has_its_own_answer(world: World) -> None:
     one, gone, impossible = world.create([1, 2]), f"{world.prefix}_gone", "no topic"
     asked = [impossible, gone, one.topic]
-    world.admin.alter_configs([ConfigChange(one.topic, {"min.insync.replicas": "2"})])
+    world.admin.alter_configs([ConfigChange(one.topic, {MIN_ISR: "2"})])
     world.wait(lambda: world.reassigner.min_insync_replicas([one.topic]) == {one.topic: 2}, "it is told")
     for answer in (world.reassigner.partitions(asked), world.reassigner.min_insync_replicas(asked)):
         assert answer.keys() == set(asked)
@@ -135,8 +137,19 @@ def test_each_topic_has_its_own_answer(world: World) -> None:
 
 
 def test_where_nothing_is_set_the_default_of_min_insync_replicas_is_in_force(world: World) -> None:
-    one = world.create([1])
-    assert world.reassigner.min_insync_replicas([one.topic]) == {one.topic: 1}
+    one, own = world.create([1], "a"), world.create([1], "b")
+    world.admin.alter_configs([ConfigChange(own.topic, {MIN_ISR: "3"})])
+
+    def told() -> Mapping[str, int | TopicFailure]:
+        return world.reassigner.min_insync_replicas([one.topic, own.topic])
+
+    world.wait(lambda: told() == {one.topic: 1, own.topic: 3}, "it is told")
+    world.admin.alter_default_configs({MIN_ISR: "2"})
+    try:
+        world.wait(lambda: told() == {one.topic: 2, own.topic: 3}, "all brokers have another default")
+    finally:
+        world.admin.alter_default_configs({MIN_ISR: "1"})
+    world.wait(lambda: told() == {one.topic: 1, own.topic: 3}, "the default is as it was")
 
 
 def test_nothing_is_asked_about_nothing(world: World) -> None:
@@ -300,7 +313,7 @@ def test_a_broker_that_is_down_is_fenced_takes_no_lead_and_keeps_no_throttle(wor
 
 def test_who_went_when_too_few_were_left_in_sync_may_lead_again(world: World) -> None:
     one = world.create([1, 2, 3], records=5)
-    world.admin.alter_configs([ConfigChange(one.topic, {"min.insync.replicas": "3"})])
+    world.admin.alter_configs([ConfigChange(one.topic, {MIN_ISR: "3"})])
     assert world.reassigner.eligible_leaders()[one] == frozenset()
     world.bed.stop(3)
     try:
@@ -310,6 +323,34 @@ def test_who_went_when_too_few_were_left_in_sync_may_lead_again(world: World) ->
         world.bed.start(3)
     world.wait(lambda: world.reassigner.eligible_leaders()[one] == frozenset(), "all are in sync again")
     world.wait(lambda: world.shown(one).isr == {1, 2, 3}, "all are in sync again")
+
+
+def test_who_went_when_enough_were_left_in_sync_may_not_lead_when_more_are_wanted(world: World) -> None:
+    one = world.create([1, 2, 3], records=5)
+    world.bed.stop(3)
+    try:
+        world.wait(lambda: world.shown(one).isr == {1, 2}, "the others are in sync")
+        admin = world.bed.clusters.connect(Key("wal", "new"), world.connection)  # the other may ask the one that went
+        admin.alter_configs([ConfigChange(one.topic, {MIN_ISR: "3"})])
+        world.wait(lambda: world.reassigner.min_insync_replicas([one.topic]) == {one.topic: 3}, "it is told")
+        assert world.reassigner.eligible_leaders()[one] == frozenset()
+    finally:
+        world.bed.start(3)
+    world.wait(lambda: world.shown(one).isr == {1, 2, 3}, "all are in sync again")
+
+
+def test_a_new_replica_that_was_never_in_sync_may_not_lead_however_few_are(world: World) -> None:
+    one = world.create([1], records=2_000)
+    world.admin.alter_configs([ConfigChange(one.topic, {MIN_ISR: "2"})])
+    world.wait(lambda: world.reassigner.min_insync_replicas([one.topic]) == {one.topic: 2}, "it is told")
+    world.reassigner.alter_throttles(Rates(SLOW, SLOW), throttled_replicas({one: ((1,), (1, 2))}))
+    try:
+        assert world.reassigner.reassign({one: (1, 2)}) == {}
+        assert world.reassigner.ongoing()[one].adding == {2}
+        assert world.reassigner.eligible_leaders()[one] == frozenset()
+        assert world.reassigner.reassign({one: None}) == {}
+    finally:
+        world.clear_throttles(one.topic)
 
 
 def test_each_controller_tells_the_id_of_its_directory(world: World) -> None:

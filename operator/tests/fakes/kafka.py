@@ -6,7 +6,7 @@ Messages are sorted and worded by the adapter's own `Failures`; Kafka's sentence
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from confluent_kafka import KafkaError
@@ -28,12 +28,14 @@ from seawall.domain.kafka import (
     describe_illegal_name,
 )
 from tests.fakes.kafka_configs import config_refusal, default_refusal, kept_form, tiering_refusal
+from tests.fakes.kafka_eligible import InSync
 from tests.fakes.kafka_log import FakeLog
 from tests.fakes.kafka_logs import FakeKafkaLogs
 from tests.fakes.kafka_moves import FakeMoves
 from tests.fakes.kafka_reassigner import FakeReassigner, invalid_replicas
 from tests.fakes.kafka_users import FakeKafkaUsers
 
+MIN_ISR = "min.insync.replicas"
 Refusal = Callable[[str, str, str], str | None]
 """Topic, config and value to the sentence by which Kafka (a CreateTopicPolicy, say) refuses them, or None."""
 
@@ -60,6 +62,8 @@ class FakeTopic:
     """By partition key and value of its last committed record."""
     leaders: dict[int, int] = field(default_factory=dict)
     """By partition who leads while in sync, of those that a reassignment touched; else the first in sync does."""
+    remembered: dict[int, InSync] = field(default_factory=dict)
+    """By partition who was in sync, and eligible to lead, when somebody asked last."""
 
     def replicas_of(self, partition: int) -> tuple[int, ...]:
         """The replicas of one partition."""
@@ -219,6 +223,7 @@ class FakeKafka:
         refusals = [why for key, value in changes.items() if (why := default_refusal(key, value)) is not None]
         if refusals:
             raise Refused(f"Kafka refused {', '.join(sorted(changes))} of all brokers: {refusals[0]}")
+        self._remember(self.topics.values())
         for key, value in changes.items():
             self.defaults.pop(key, None)
             if value is not None:
@@ -260,17 +265,22 @@ class FakeKafka:
         isr = tuple(broker for broker in settled if broker not in self.offline)
         if not isr:
             return tuple(settled[-1:]), None  # the last replica stays in the ISR when it goes down
+        before = topic.remembered.get(partition, InSync(frozenset(settled)))
+        topic.remembered[partition] = before.becomes(isr, topic.replicas_of(partition), self.min_isr(topic))
         leader = topic.leaders.get(partition)
         if topic.views_until_led > 0:
             return isr, None
         return isr, leader if leader in isr else isr[0]
 
     def eligible(self, topic: FakeTopic, partition: int) -> frozenset[int]:
-        """The replicas that may lead although they are not in sync: they went when too few were left."""
+        """The replicas that may lead although they are not in sync: they were, and went when too few were left."""
         isr, _ = self.led(topic, partition)
-        if len(isr) >= int(topic.configs.get("min.insync.replicas", "1")):
-            return frozenset()
-        return frozenset(topic.replicas_of(partition)) - frozenset(isr)
+        remembered = topic.remembered.get(partition)
+        return frozenset() if remembered is None else remembered.eligible - frozenset(isr)
+
+    def min_isr(self, topic: FakeTopic) -> int:
+        """What is in force for a topic: its own, or the default of all brokers."""
+        return int(topic.configs.get(MIN_ISR, self.defaults.get(MIN_ISR, "1")))
 
     def _creation_error(self, topic: NewTopic) -> KafkaError | None:
         if topic.name in self.topics:
@@ -330,7 +340,14 @@ class FakeKafka:
         )
         created.views_until_seen, created.views_until_led = self.late_topics, self.late_leaders
 
+    def _remember(self, topics: Iterable[FakeTopic]) -> None:
+        """Who went until now went while min.insync.replicas was as it is."""
+        for topic in topics:
+            for partition in range(topic.partitions):
+                self.led(topic, partition)
+
     def _alter(self, topic: FakeTopic, change: ConfigChange) -> None:
+        self._remember([topic])
         topic.configs |= _kept({key: value for key, value in change.set.items() if key not in self.unkept})
         for key in change.reset:
             topic.configs.pop(key, None)

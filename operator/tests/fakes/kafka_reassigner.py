@@ -70,11 +70,11 @@ class FakeReassigner:
         }
 
     def min_insync_replicas(self, topics: Collection[str]) -> Mapping[str, int | TopicFailure]:
-        """What is set, or Kafka's default."""
+        """What is set, or the default of all brokers."""
         self._ask("min_insync_replicas")
         found = {name: self._find(name) for name in topics}
         return {
-            name: topic if isinstance(topic, TopicFailure) else int(topic.configs.get("min.insync.replicas", "1"))
+            name: topic if isinstance(topic, TopicFailure) else self.kafka.min_isr(topic)
             for name, topic in found.items()
         }
 
