@@ -107,6 +107,15 @@ def test_regions_keep_the_topics_until_their_tables_are_dropped_and_cannot_come_
     assert not world.kafka.topics
 
 
+@pytest.mark.parametrize("answers", [1, 5, 12])
+def test_brokers_that_still_show_topics_which_are_deleted_are_asked_again(answers: int) -> None:
+    world = going()
+    world.kafka.late_deletes = answers
+    live(world)
+    assert is_gone(world)
+    assert not world.kafka.topics
+
+
 def test_an_operator_that_has_just_started_does_not_know_what_vanished() -> None:
     world = going()
     live(world, ticks=3)

@@ -97,7 +97,7 @@ def world(request: pytest.FixtureRequest) -> World:
         return World(patient, kafka.bootstrap_servers[0], partial(override_by_tool, kafka), impatient)
     fake = FakeKafka(brokers=3)
     if request.param == "late fake":
-        fake.late_topics, fake.late_leaders, fake.late_configs = 2, 2, 2
+        fake.late_topics, fake.late_leaders, fake.late_configs, fake.late_deletes = 2, 2, 2, 2
     return World(FakeKafkaClusters({"fake:9092": fake}), "fake:9092", partial(override_in_memory, fake))
 
 

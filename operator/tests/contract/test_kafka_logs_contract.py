@@ -224,9 +224,13 @@ class World:
         return dict(answer.by_broker)
 
 
-@pytest.fixture(params=["fake", pytest.param("real", marks=pytest.mark.integration)])
+@pytest.fixture(params=["fake", "late fake", pytest.param("real", marks=pytest.mark.integration)])
 def world(request: pytest.FixtureRequest) -> World:
-    return World(FakeBed() if request.param == "fake" else RealBed(request.getfixturevalue("kafka")))
+    if request.param == "real":
+        return World(RealBed(request.getfixturevalue("kafka")))
+    bed = FakeBed()
+    bed.kafka.late_deletes = 6 if request.param == "late fake" else 0
+    return World(bed)
 
 
 def why(answer: object) -> TopicTrouble:

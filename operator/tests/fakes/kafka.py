@@ -79,6 +79,23 @@ class FakeTopic:
         self.replicas = replicas
 
 
+@dataclass
+class GoneTopic:
+    """A topic that was deleted, and that brokers show which have not heard of it; the others do not.
+
+    Attributes:
+        answers: for how many more answers such brokers are asked, too: in turn with the others, two answers each.
+    """
+
+    topic: FakeTopic
+    answers: int
+
+    def is_shown(self) -> bool:
+        """Whether the next answer is of a broker that is behind."""
+        self.answers -= 1
+        return self.answers // 2 % 2 == 0
+
+
 class FakeKafka:
     """One cluster, and a `KafkaAdmin` of it. Brokers count from 1.
 
@@ -92,6 +109,7 @@ class FakeKafka:
         late_topics: how many views do not show a new topic.
         late_leaders: how many views, after that, show a new topic without a leader.
         late_configs: how many describe calls show a topic's configs as they were before a change.
+        late_deletes: among how many answers about a deleted topic, or a new one of its name, are some that show it.
         late_keys: how many reads of keys have no time for a single record.
         lost_answers: how many of the next writes happen although they seem unanswered.
         users: its users, and their rights.
@@ -108,6 +126,7 @@ class FakeKafka:
         self.cluster_id = cluster_id
         self.brokers = tuple(range(1, brokers + 1))
         self.topics: dict[str, FakeTopic] = {}
+        self.gone: dict[str, GoneTopic] = {}
         self.offline: set[int] = set()
         self.unreachable: NoKafka | None = None
         self.refuse: Refusal = lambda _topic, _config, _value: None
@@ -117,6 +136,7 @@ class FakeKafka:
         self.late_topics = 0
         self.late_leaders = 0
         self.late_configs = 0
+        self.late_deletes = 0
         self.late_keys = 0
         self.lost_answers = 0
         self.producer_ids = 0
@@ -145,7 +165,8 @@ class FakeKafka:
         if self.offline.issuperset(self.brokers):
             return NoKafka(Unreachable.NOT_ANSWERING, "No broker of Kafka answered.")
         online = frozenset(self.brokers) - self.offline
-        recorded = {topic.name: self.recorded(topic) for topic in self.topics.values() if topic.views_until_seen == 0}
+        shown = (self.shown(name) for name in {**self.topics, **self.gone})
+        recorded = {topic.name: self.recorded(topic) for topic in shown if topic is not None}
         for topic in self.topics.values():
             if topic.views_until_seen > 0:
                 topic.views_until_seen -= 1
@@ -251,8 +272,20 @@ class FakeKafka:
         self._ask("delete_topics", list(ids))
         for name, topic_id in ids.items():
             if name in self.topics and self.topics[name].log.topic_id == topic_id:
-                del self.topics[name]
+                self.gone[name] = GoneTopic(self.topics.pop(name), self.late_deletes)
         self._answer(Failures())
+
+    def shown(self, name: str) -> FakeTopic | None:
+        """A topic as the broker that is asked next shows it; None: it shows none of the name."""
+        gone, topic = self.gone.get(name), self.topics.get(name)
+        if gone is not None and gone.answers > 0 and gone.is_shown():
+            return gone.topic
+        return topic if topic is not None and topic.views_until_seen == 0 else None
+
+    def led_as(self, name: str) -> FakeTopic | None:
+        """The same, of the leader: one that has taken records for a topic has heard that it was made."""
+        topic = self.topics.get(name)
+        return topic if topic is not None and topic.log.end > 0 else self.shown(name)
 
     def recorded(self, topic: FakeTopic) -> Topic:
         """The topic as metadata shows it."""

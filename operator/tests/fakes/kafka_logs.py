@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 from datetime import datetime
 from typing import TYPE_CHECKING
 
@@ -48,7 +48,7 @@ class FakeKafkaLogs:
     def describe_topics(self, topics: Collection[str]) -> Mapping[str, DescribedTopic | TopicFailure]:
         """The ids and replicas of topics; the cluster's metadata needs no leader."""
         self.kafka.count("describe_topics")
-        found = {name: self._find(name, needs_leader=False) for name in topics}
+        found = {name: self._find(name, needs_leader=False, shown=self.kafka.shown) for name in topics}
         return {
             name: topic
             if isinstance(topic, TopicFailure)
@@ -59,7 +59,7 @@ class FakeKafkaLogs:
     def describe_offsets(self, topics: Collection[str]) -> Mapping[str, LogOffsets | TopicFailure]:
         """Log start, high watermark and leader epoch."""
         self.kafka.count("describe_offsets")
-        found = {name: self._find(name) for name in topics}
+        found = {name: self._find(name, shown=self.kafka.led_as) for name in topics}
         return {
             name: topic if isinstance(topic, TopicFailure) else _offsets(topic.log) for name, topic in found.items()
         }
@@ -174,14 +174,17 @@ class FakeKafkaLogs:
             return {name: lost if isinstance(outcome, Deleted) else outcome for name, outcome in outcomes.items()}
         return outcomes
 
-    def _find(self, name: str, *, needs_leader: bool = True) -> FakeTopic | TopicFailure:
+    def _find(
+        self, name: str, *, needs_leader: bool = True, shown: Callable[[str], FakeTopic | None] | None = None
+    ) -> FakeTopic | TopicFailure:
+        """A topic as it is, or as a broker shows it that may be behind."""
         if impossible := refused_names([name]):
             return impossible[name]
         if self.kafka.unreachable is not None or self.kafka.offline.issuperset(self.kafka.brokers):
             return unanswered(name, "Local: Timed out")
         if name in self.kafka.refuses_topics:
             return failure_of(name, KafkaError(KafkaError.TOPIC_AUTHORIZATION_FAILED))
-        topic: FakeTopic | None = self.kafka.topics.get(name)
+        topic: FakeTopic | None = (shown or self.kafka.topics.get)(name)
         if topic is None or topic.views_until_seen > 0:
             return failure_of(name, KafkaError(KafkaError.UNKNOWN_TOPIC_OR_PART))
         leader = self.kafka.recorded(topic).leader

@@ -363,6 +363,39 @@ def test_a_plan_whose_application_is_deleted_is_made_by_the_next_attempt() -> No
     assert (found.status.attempt, world.spark.made.count(Key(NAMESPACE, "back-1"))) == (2, 1)
 
 
+LATE_DELETES = (40, 52, 57, 64, 90)
+"""Answers, some of which still show the topics of the attempt before: while none is made, while their ids are recorded
+and the leader of a new one has not heard of it, and while the job begins."""
+
+
+@pytest.mark.parametrize("answers", LATE_DELETES)
+def test_brokers_that_still_show_the_topics_of_the_attempt_before_change_nothing(answers: int) -> None:
+    world = lost(half_written=1)
+    world.kafka.late_deletes = answers
+    found = world.restored()
+    assert (found.status.stage, found.status.attempt) == (RestoreStage.COMPLETED, 3), found.status.message
+    assert logs(world) == dict.fromkeys(TOPICS, (1, 47))
+
+
+def test_records_of_somebody_else_in_a_new_topic_are_left_although_those_of_the_attempt_before_may_be_shown() -> None:
+    world = lost(half_written=1)
+    world.bring_back()
+    world.live_until(RestoreStage.AWAITING_APPROVAL)
+    world.stop_database()
+    world.approve()
+    process = world.restorer()
+    for _ in range(200):
+        world.settle_restore(BACK, process, ticks=1)
+        new = [topic for topic in world.kafka.topics.values() if topic.log.end == 0]
+        if world.walrestore().status.attempt == 3 and new and new[0].log.topic_id not in world.ours:
+            new[0].log.append(1)
+            break
+    found = world.settle_restore(BACK, process)
+    assert (found.status.stage, why(found)[0]) == (RestoreStage.FAILED, "NotOurs")
+    assert new[0].log.end == 1
+    assert "something wrote to" in found.status.message
+
+
 def test_topics_whose_only_broker_is_gone_are_made_anew_where_all_that_is_in_them_is_of_the_restore() -> None:
     """They go by their ids: of what is in them nobody can say anything any more."""
     world = lost(half_written=1)

@@ -13,7 +13,7 @@ from seawall.controllers import restore
 from seawall.controllers.restore import WALRestoreController
 from seawall.domain.columns import Ids
 from seawall.domain.ledger import assess, needs
-from seawall.domain.restore import adoption, attempt, database, decide, inspecting, removal, topics
+from seawall.domain.restore import adoption, attempt, database, decide, inspecting, kafka_now, removal, topics
 from seawall.domain.restore.attempt import verdict_of
 from seawall.domain.restore.case import Case, DatabaseNow
 from seawall.domain.restore.contract import RestoreSummary
@@ -321,6 +321,22 @@ MUTANTS: tuple[Mutant, ...] = (
     ),
     (adopted_ones_go, moved.test_a_log_that_somebody_else_has_adopted_does_not_go),
     (anybodys_pool, moved.test_a_pool_that_another_walcluster_claims_is_not_restored),
+    (
+        rewritten(kafka_now, "is_shown", " and found.topic_id != removed_id", "", topics),
+        partial(stories.test_brokers_that_still_show_the_topics_of_the_attempt_before_change_nothing, 40),
+    ),
+    (
+        rewritten(topics, "_record_ids", "if may_be_removed(case, row):", "if False:"),
+        partial(stories.test_brokers_that_still_show_the_topics_of_the_attempt_before_change_nothing, 52),
+    ),
+    (
+        rewritten(topics, "may_be_removed", "case.now < ", "True or case.now < "),
+        stories.test_records_of_somebody_else_in_a_new_topic_are_left_although_those_of_the_attempt_before_may_be_shown,
+    ),
+    (
+        rewritten(topics, "why_changed", "{row.topic_id, row.removed_id}", "{row.topic_id}", adoption),
+        partial(stories.test_brokers_that_still_show_the_topics_of_the_attempt_before_change_nothing, 64),
+    ),
     (not_asked_again, moved.test_a_database_that_starts_right_before_the_topics_are_made_is_waited_for),
 )
 

@@ -40,6 +40,7 @@ def kafka_answers(sim: Simulation, _: int) -> None:
 def kafka_is_late(sim: Simulation, number: int) -> None:
     kafka = sim.day.kafka
     kafka.late_topics, kafka.late_leaders, kafka.late_configs = number % 4, number % 3, number % 3
+    kafka.late_deletes = number % 9
 
 
 def target_is_silent(sim: Simulation, number: int) -> None:
@@ -55,6 +56,7 @@ def target_answers(sim: Simulation, _: int) -> None:
 def target_is_late(sim: Simulation, number: int) -> None:
     target = sim.day.mirror.target
     target.late_topics, target.late_leaders, target.late_configs = number % 4, number % 3, number % 3
+    target.late_deletes = number % 9
 
 
 def target_forgets(sim: Simulation, _: int) -> None:

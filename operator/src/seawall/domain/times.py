@@ -189,6 +189,9 @@ JOB_SLACK = timedelta(hours=1)
 SCRATCH_LINGER = timedelta(seconds=45)
 """So long after the end of an attempt scratch topics are looked for: a request that makes one may be on its way still
 (its deadline is 30 s), and brokers hear of topics one after another."""
+REMOVED_LINGER = timedelta(seconds=45)
+"""So long after an attempt began records in a topic that was just made may be those of the attempt before: the leader
+that tells of them hears of both topics in its own time."""
 SCRATCH_GIVE_UP_AFTER = timedelta(minutes=10)
 """How long the deletion of a restore waits for a Kafka that does not answer, before its scratch topics stay."""
 JOB_BACKOFF = timedelta(seconds=15)

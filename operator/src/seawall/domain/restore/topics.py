@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-from seawall.api.v1alpha1.restore_status import RestoreStage
+from seawall.api.v1alpha1.restore_status import RestoredTopic, RestoreStage
 from seawall.api.v1alpha1.spark_job import Outcome
 from seawall.domain.kafka import NewTopic
 from seawall.domain.kafka_log import DescribedTopic, LogOffsets
@@ -27,6 +27,7 @@ from seawall.domain.restore.kafka_now import is_shown, why_silent, why_unshown
 from seawall.domain.restore.reasons import Reason
 from seawall.domain.spark_job.request import PATHS, kafka_of
 from seawall.domain.text import listed
+from seawall.domain.times import REMOVED_LINGER
 from seawall.domain.topics.pool import desired_configs
 
 
@@ -182,11 +183,19 @@ def _record_ids(case: Case, pool: PoolNow) -> RestoreDecision:
             rows.append(row)
             continue
         if offsets.high_watermark > 0:
+            if may_be_removed(case, row):
+                message = f"Kafka may still show the {row.name} of the attempt before"
+                return case.stays(case.goes_on(Reason.KAFKA_UNREACHABLE, message))
             message = f"something wrote to {row.name} as soon as it was made: it is left as it is"
             return case.leaves(Reason.NOT_OURS, message)
         rows.append(row.model_copy(update={"topic_id": found.topic_id}))
     verdict = case.goes_on(Reason.MAKING_TOPICS, "the topics are made: nothing is written to others")
     return case.becomes(verdict, topics=tuple(rows))
+
+
+def may_be_removed(case: Case, row: RestoredTopic) -> bool:
+    """Whether offsets may be of a leader that has not heard yet that the topic of the attempt before is gone."""
+    return row.removed_id is not None and case.now < (case.status.attempt_time or case.now) + REMOVED_LINGER
 
 
 def why_changed(case: Case, pool: PoolNow) -> str | None:
