@@ -16,6 +16,7 @@ from functools import cache
 from typing import Any
 
 from seawall.reconciler import Reconciler
+from tests.adversary.bugs import bugs_come_through
 from tests.adversary.judge import Violation
 from tests.fakes.intents import FakeIntentStore
 from tests.fakes.kafka import FakeKafkaClusters
@@ -259,6 +260,7 @@ def calm_life(scenario: Scenario) -> tuple[Any, Adversary]:
     return start, undisturbed(scenario, start)
 
 
+@bugs_come_through()
 def undisturbed(scenario: Scenario, start: Any) -> Adversary:
     """The calls of a life in which nothing is moved."""
     arena = copy.deepcopy(start)
@@ -283,6 +285,7 @@ def pairs_of(scenario: Scenario, calm: Adversary) -> Iterator[Pair]:
             yield Pair(len(calm.parts), move, weight)
 
 
+@bugs_come_through()
 def live(scenario: Scenario, start: Any, calm: Adversary, pairs: Iterable[Pair]) -> Finding | None:
     """One life with one move, or with some."""
     pairs = tuple(pairs)

@@ -55,6 +55,7 @@ from tests.adversary.reports import sample_of
 from tests.adversary.scenarios import SCENARIOS
 from tests.cluster.test_pool_mutants import kept_in_memory_only
 from tests.datanodes.test_restart_mutants import address_not_remembered, any_answer_believed
+from tests.fakes.dataplane import FakeDataPlane
 from tests.fakes.kafka_logs import FakeKafkaLogs
 from tests.restore.test_scratch_mutants import unknown_ids_do_not_go
 from tests.subscription.test_foreign_writer_mutants import a_forgotten_producer_wrote_all, all_is_ours
@@ -388,6 +389,19 @@ def test_without_a_guard_the_adversary_does_damage(
     assert not found.what.startswith("E: "), f"the mutant does not run: {found.what}"
     print(f"mutants 1, killed 1: {mutate.__name__}: {found.what}")  # noqa: T201 - the count is the evidence
     require_harmless(name, moves, found.pair)
+
+
+def test_a_bug_that_the_operator_takes_for_a_silent_part_of_the_database_is_found() -> None:
+    calm_life(scenario_of(PURGE))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(FakeDataPlane, "nodes", confused)
+        found = damage_of(PURGE, ())
+    assert found is not None
+    assert found.what == "E: the database's nodes: KeyError: 'a bug'"
+
+
+def confused(_: FakeDataPlane) -> Any:
+    raise KeyError("a bug")
 
 
 @pytest.mark.parametrize("move", ["abort", "delete_cluster", "recreate_cluster", "shrink_again"])

@@ -15,6 +15,7 @@ from seawall.handlers.event_filter import EventFilter, Subject
 from seawall.handlers.wiring import Meters, Outside, wire
 from seawall.reconciler import Outcome, Reconciler, Ticked
 from seawall.workqueue import WorkQueue
+from tests.adversary.judge import Violation
 from tests.fakes.kafka import FakeKafkaClusters
 from tests.fakes.kafka_objects import FakeKafkaObjects
 from tests.fakes.kafka_pods import FakeKafkaPods
@@ -191,6 +192,9 @@ class _Thread(Executor):
         try:
             ticked = fn(key)
         except (Died, Stopped):
+            return
+        except Violation as violation:
+            process.sim.broke(f"{violation}, in {self._kind} {key}")
             return
         except Exception as error:  # noqa: BLE001 - a bug of the operator is a finding
             process.sim.broke(f"E: {self._kind} {key}: {type(error).__name__}: {error}")

@@ -15,6 +15,7 @@ from typing import Any
 
 from seawall.api.meta import Key
 from seawall.reconciler import Ticked
+from tests.adversary.bugs import bugs_come_through
 from tests.adversary.judge import Violation
 from tests.fakes.ids import seed_ids
 from tests.simulation import calm
@@ -235,6 +236,7 @@ class Simulation:
         return Result(self.plan, self.violation, self._digest.hexdigest(), counts, tuple(self._lines))
 
 
+@bugs_come_through()
 def simulate(seed: int, happenings: Sequence[Happening] | None = None) -> Result:
     """The day of a seed, or only a part of what happens on it."""
     plan = plan_of(seed)

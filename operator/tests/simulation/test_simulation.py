@@ -10,7 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.adversary.test_adversary_mutants import deleted_jobs_made_again, no_holds, no_reread
+from tests.adversary.test_adversary_mutants import confused, deleted_jobs_made_again, no_holds, no_reread
+from tests.fakes.dataplane import FakeDataPlane
 from tests.simulation.minimize import minimize, story
 from tests.simulation.mutants import BUGS, QUICK, Bug, find
 from tests.simulation.plan import Happening, plan_of
@@ -40,6 +41,13 @@ def test_a_seed_is_one_run_in_another_process_with_another_order_of_sets() -> No
     asked = [sys.executable, "-W", "ignore", "-c", DIGEST, str(SHORT_SEED)]
     there = subprocess.run(asked, env=env, cwd=OPERATOR, capture_output=True, text=True, check=True, timeout=300)  # noqa: S603 - ours
     assert there.stdout.strip() == simulate(SHORT_SEED).digest == simulate(SHORT_SEED).digest
+
+
+def test_a_bug_that_the_operator_takes_for_a_silent_part_of_the_database_is_found() -> None:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(FakeDataPlane, "nodes", confused)
+        found = simulate(SHORT_SEED, [])
+    assert (found.violation or "").startswith("E: the database's nodes: KeyError: 'a bug', in ")
 
 
 @pytest.mark.parametrize("bug", [bug for bug in BUGS if bug.name in QUICK], ids=lambda bug: bug.name)

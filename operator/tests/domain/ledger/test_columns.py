@@ -52,6 +52,7 @@ def test_region_ids_are_u64_and_are_found(there: list[int], others: list[int]) -
 
 
 def test_what_no_offset_can_be_is_unknown() -> None:
+    assert Ids.of([-1, None]).listed() == [None, None]
     values = [-(2**70), -1, 0, 2**63 - 1, 2**63, 2**64 - 1, None]
     assert Ids.of(values).listed() == [None, None, 0, 2**63 - 1, None, None, None]
     assert Ids.of([-1, 0]).listed() == [None, 0]  # where all fit

@@ -78,7 +78,9 @@ def test_a_record_that_says_broken_counts_while_kafka_is_silent_about_its_topic(
     operator.silent = frozenset({"wal_0"})
     operator.start()
     world.beat(2)
-    assert operator.memory.findings["wal_0"].what is Break.STANDING
+    found = operator.memory.findings.get("wal_0")
+    assert found is not None
+    assert found.what is Break.STANDING
 
 
 def test_an_unreadable_shard_stops_its_topics_and_is_not_taken_for_first_contact() -> None:

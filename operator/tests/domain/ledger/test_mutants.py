@@ -10,7 +10,7 @@ import compileall
 import os
 import shutil
 from collections.abc import Iterator
-from concurrent.futures import BrokenExecutor, Future, ProcessPoolExecutor
+from concurrent.futures import Future, ProcessPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -577,8 +577,8 @@ MUTANTS = (
 
 LONGEST_STORY = 300
 """Seconds of a processor: in a worker that gives way to all others, those of the clock say nothing."""
-OUR_MISTAKES = (SyntaxError, NameError, ImportError, AttributeError, BrokenExecutor)
-"""With these ends a mutant that cannot be run, whatever the story: they are no kill."""
+KILLS = (AssertionError, pytest.fail.Exception)
+"""With what a story ends that misses a guard: a mutant that dies of anything else says nothing of the story."""
 PROGRAM = """\
 import os, signal, sys
 signal.setitimer(signal.ITIMER_PROF, {seconds})
@@ -664,7 +664,7 @@ def outcome(reported: Future[object] | None) -> str | None:
     failure = reported.exception()
     if failure is None:
         return "it lives"
-    return f"{failure!r}\n{failure.__cause__}" if isinstance(failure, OUR_MISTAKES) else None
+    return None if isinstance(failure, KILLS) else f"{failure!r}\n{failure.__cause__}"
 
 
 def tell(pool: ProcessPoolExecutor, root: Path, *stories: str) -> Future[object]:
