@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from seawall.api.meta import TOPICS_FINALIZER, InvalidSpec, Key
+from seawall.api.meta import MAINTENANCE_FINALIZER, TOPICS_FINALIZER, InvalidSpec, Key
 from seawall.api.resource import Listing
 from seawall.api.v1alpha1.cluster import WALCluster, WALClusterStatus
 from seawall.api.v1alpha1.kafka_brokers import BrokersStatus, KafkaStatus
@@ -100,6 +100,18 @@ def test_finalizers_are_set_at_the_version_that_was_read_and_hold_the_object(bed
     assert bed.kube.get(WALCluster, held.metadata.key) is None
 
 
+def test_an_object_that_is_being_deleted_takes_no_new_finalizer(bed: Bed) -> None:
+    bed.apply("db", SPEC)
+    bed.kube.set_finalizers(read(bed, "db"), [TOPICS_FINALIZER, MAINTENANCE_FINALIZER])
+    bed.delete("db")
+    bed.kube.set_finalizers(read(bed, "db"), [TOPICS_FINALIZER])
+    held = read(bed, "db")
+    with pytest.raises(Refused, match="no new finalizers can be added if the object is being deleted"):
+        bed.kube.set_finalizers(held, [TOPICS_FINALIZER, MAINTENANCE_FINALIZER])
+    assert read(bed, "db") == held
+    bed.kube.set_finalizers(held, [])
+
+
 def test_an_object_without_finalizers_goes_at_once(bed: Bed) -> None:
     bed.apply("db", SPEC)
     gone = read(bed, "db")
@@ -157,12 +169,24 @@ def test_an_immutable_config_map_keeps_its_bytes_and_takes_no_others(bed: Bed) -
     assert bed.kube.get_config_map(key) == made
 
 
-def test_a_config_map_that_is_too_large_is_refused(bed: Bed) -> None:
+@pytest.mark.parametrize(
+    ("text", "data"),
+    [("", bytes(2**20 + 1)), ("a" * 2**19, bytes(2**19 + 1)), ("a" * (2**20 + 1), b""), ("ä" * 2**19 + "a", b"")],
+    ids=["bytes", "both", "text", "text that is longer as bytes"],
+)
+def test_a_config_map_that_is_too_large_is_refused(bed: Bed, text: str, data: bytes) -> None:
     bed.apply("db", SPEC)
     key, owner = Key(bed.namespace, "large"), read(bed, "db")
     with pytest.raises(Refused):
-        bed.kube.write_config_map(owner, ConfigMap(key, {}, binary_data={"a.gz": bytes(2**20 + 1)}))
+        bed.kube.write_config_map(owner, ConfigMap(key, {"b": text}, binary_data={"a.gz": data}))
     assert bed.kube.get_config_map(key) is None
+
+
+def test_a_config_map_of_exactly_1_mib_is_taken(bed: Bed) -> None:
+    bed.apply("db", SPEC)
+    key, owner = Key(bed.namespace, "large"), read(bed, "db")
+    bed.kube.write_config_map(owner, ConfigMap(key, {"b": "a" * 2**19}, binary_data={"a.gz": bytes(2**19)}))
+    assert bed.kube.get_config_map(key) is not None
 
 
 def test_somebody_elses_config_map_has_no_controller(bed: Bed) -> None:

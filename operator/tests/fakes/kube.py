@@ -151,6 +151,10 @@ class FakeKube:
     def set_finalizers(self, obj: AnyResource, finalizers: Sequence[str]) -> None:
         """Replaces the finalizers."""
         raw = self._at_version(obj)
+        new = sorted(set(finalizers) - set(raw["metadata"].get("finalizers") or ()))
+        if new and "deletionTimestamp" in raw["metadata"]:
+            sentence = "no new finalizers can be added if the object is being deleted, found new finalizers"
+            raise Refused(f"{obj.KIND.kind} {obj.metadata.key}: {sentence} {new}")
         raw["metadata"]["finalizers"] = [*finalizers]
         self._touch(raw)
         self._collect(obj.KIND, obj.metadata.key)
@@ -189,7 +193,8 @@ class FakeKube:
             raise Conflict(f"ConfigMap {config_map.key} changed")
         if found is not None and found.is_immutable:
             raise Refused(f"ConfigMap {config_map.key} is immutable")
-        if sum(map(len, config_map.binary_data.values())) > LARGEST_CONFIG_MAP:
+        values = [*config_map.binary_data.values(), *(value.encode() for value in config_map.data.values())]
+        if sum(map(len, values)) > LARGEST_CONFIG_MAP:
             raise Refused(f"ConfigMap {config_map.key} is too long")
         self._config_maps[config_map.key] = replace(
             config_map, controller_uid=owner.metadata.uid, resource_version=self._version()
