@@ -33,9 +33,13 @@ SLOW = 1_000
 """Bytes a second: nobody gets anywhere."""
 
 
-@pytest.fixture(params=["fake", pytest.param("real", marks=pytest.mark.integration)])
+@pytest.fixture(params=["fake", "late fake", pytest.param("real", marks=pytest.mark.integration)])
 def world(request: pytest.FixtureRequest) -> World:
-    return World(FakeBed() if request.param == "fake" else RealBed(request.getfixturevalue("kafka")))
+    if request.param == "real":
+        return World(RealBed(request.getfixturevalue("kafka")))
+    bed = FakeBed()
+    bed.kafka.moves.late = 2 if request.param == "late fake" else 0
+    return World(bed)
 
 
 def why(answer: object) -> TopicTrouble:

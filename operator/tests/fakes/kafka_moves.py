@@ -6,10 +6,10 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from seawall.domain.partitions import NO_RATES, PartitionId, Rates
+from seawall.domain.partitions import NO_RATES, Partition, PartitionId, Rates
 
 if TYPE_CHECKING:  # it imports this module
-    from tests.fakes.kafka import FakeKafka
+    from tests.fakes.kafka import FakeKafka, FakeTopic
 
 Target = tuple[int, ...] | None
 
@@ -47,6 +47,8 @@ class FakeMoves:
         unregistered: brokers that Kafka forgot.
         rates: the cluster's default.
         broker_rates: what somebody set on single brokers.
+        late: how many answers show a partition as it was before its move ended.
+        behind: partitions as brokers show them that have not heard of the end, and how many more such answers come.
         refuse: the sentence by which Kafka refuses a target, or None.
         voter_lags: records that voters of the quorum lack.
         features: levels that are finalized.
@@ -64,6 +66,8 @@ class FakeMoves:
     unregistered: set[int] = field(default_factory=set)
     rates: Rates = NO_RATES
     broker_rates: dict[int, Rates] = field(default_factory=dict)
+    late: int = 0
+    behind: dict[PartitionId, tuple[Partition, int]] = field(default_factory=dict)
     refuse: Callable[[PartitionId, Target], str | None] = lambda _partition, _target: None
     voter_lags: dict[int, int] = field(default_factory=dict)
     controllers: tuple[int, ...] = ()
@@ -95,9 +99,10 @@ def begin(kafka: FakeKafka, partition: PartitionId, target: tuple[int, ...]) -> 
 
 def cancel(kafka: FakeKafka, partition: PartitionId) -> bool:
     """Restores the original replicas, but not their order; whether there was something to cancel."""
-    move = kafka.moves.ongoing.pop(partition, None)
-    if move is None:
+    if partition not in kafka.moves.ongoing:
         return False
+    _keep(kafka, partition)
+    move = kafka.moves.ongoing.pop(partition)
     topic = kafka.topics[partition.topic]
     topic.catching_up -= {(partition.partition, broker) for broker in move.adding}
     left = topic.replicas_of(partition.partition)
@@ -136,5 +141,26 @@ def _finish(kafka: FakeKafka, partition: PartitionId) -> None:
     move, topic = kafka.moves.ongoing[partition], kafka.topics[partition.topic]
     isr, _ = kafka.led(topic, partition.partition)
     if set(move.adding) <= set(isr) and not set(isr).isdisjoint(move.target):
+        _keep(kafka, partition)
         del kafka.moves.ongoing[partition]
         topic.place(partition.partition, move.target)
+
+
+def _keep(kafka: FakeKafka, partition: PartitionId) -> None:
+    """The partition as it is, for brokers that do not hear yet of what comes next."""
+    if kafka.moves.late:
+        topic = kafka.topics[partition.topic]
+        isr, leader = kafka.led(topic, partition.partition)
+        replicas = topic.replicas_of(partition.partition)
+        kafka.moves.behind[partition] = Partition(partition, replicas, frozenset(isr), leader), kafka.moves.late
+
+
+def shown(kafka: FakeKafka, topic: FakeTopic, partition: int) -> Partition:
+    """A partition as the broker that is asked shows it."""
+    name = PartitionId(topic.name, partition)
+    before, answers = kafka.moves.behind.get(name, (None, 0))
+    if before is not None and answers > 0:
+        kafka.moves.behind[name] = before, answers - 1
+        return before
+    isr, leader = kafka.led(topic, partition)
+    return Partition(name, topic.replicas_of(partition), frozenset(isr), leader)

@@ -29,7 +29,7 @@ from seawall.domain.partitions import (
 )
 from seawall.domain.throttles import FOLLOWER_RATE, LEADER_RATE
 from tests.fakes import kafka_voters
-from tests.fakes.kafka_moves import begin, cancel
+from tests.fakes.kafka_moves import begin, cancel, shown
 
 if TYPE_CHECKING:  # they import this module
     from tests.fakes.kafka import FakeKafka, FakeTopic
@@ -224,11 +224,7 @@ class FakeReassigner:
         return topic
 
     def _partitions(self, topic: FakeTopic) -> tuple[Partition, ...]:
-        led = [(partition, *self.kafka.led(topic, partition)) for partition in range(topic.partitions)]
-        return tuple(
-            Partition(PartitionId(topic.name, partition), topic.replicas_of(partition), frozenset(isr), leader)
-            for partition, isr, leader in led
-        )
+        return tuple(shown(self.kafka, topic, partition) for partition in range(topic.partitions))
 
     def _reassign(self, partition: PartitionId, target: tuple[int, ...] | None) -> TopicFailure | None:
         topic = self.kafka.topics.get(partition.topic)

@@ -31,6 +31,7 @@ from tests.brokers import test_brokers as brokers
 from tests.domain import test_brokers as of_brokers
 from tests.reassignment import test_arrived_throttles as arrived
 from tests.reassignment import test_deletion_in_silence as silence
+from tests.reassignment import test_late_moves as late_moves
 from tests.reassignment import test_reassignment_min_isr as min_isr
 from tests.reassignment import test_reassignment_of_two as two_runs
 from tests.reassignment import test_reassignment_run as stories
@@ -308,6 +309,10 @@ FROM_CHANGES = "prolonged(None, status.progress_time or now, SILENCE_LONGEST_BRE
 """The silence is counted from when the status changed last."""
 
 MUTANTS: tuple[Mutant, ...] = (
+    (
+        rewritten(MoveTracker, "_of_settled", ", original | wanted", ""),
+        partial(late_moves.test_a_broker_is_drained_once, 3),
+    ),
     (
         rewritten(MoveTracker, "_plans_again", " and leader not in self.journal.exclude", ""),
         stories.test_a_broker_is_drained_whose_replicas_are_fewer_afterwards,

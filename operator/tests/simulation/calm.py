@@ -99,7 +99,7 @@ def _heal(sim: Simulation) -> None:
     sim.elect()
     for kafka in (day.kafka, day.mirror.target):
         kafka.offline, kafka.unreachable = set(), None
-        kafka.late_topics = kafka.late_leaders = kafka.late_configs = kafka.late_deletes = 0
+        kafka.late_topics = kafka.late_leaders = kafka.late_configs = kafka.late_deletes = kafka.moves.late = 0
         kafka.gone.clear()
     day.mirror.subscribe(suspend=False)
     day.backups.suspend()

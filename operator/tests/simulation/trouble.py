@@ -40,7 +40,7 @@ def kafka_answers(sim: Simulation, _: int) -> None:
 def kafka_is_late(sim: Simulation, number: int) -> None:
     kafka = sim.day.kafka
     kafka.late_topics, kafka.late_leaders, kafka.late_configs = number % 4, number % 3, number % 3
-    kafka.late_deletes = number % 9
+    kafka.late_deletes, kafka.moves.late = number % 9, number % 4
 
 
 def target_is_silent(sim: Simulation, number: int) -> None:

@@ -229,7 +229,7 @@ class World:
             topic = self.kafka.topics.get(name)
             if topic is not None:
                 isr, leader = self.kafka.led(topic, 0)
-                needed = int(topic.configs.get("min.insync.replicas", "1"))
+                needed = self.kafka.min_isr(topic)
                 assert leader is not None, f"nobody leads {name}"
                 assert len(isr) >= needed, f"writes to {name} stop: {isr} in sync, {needed} needed, after {after}"
 
