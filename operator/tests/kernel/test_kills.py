@@ -24,7 +24,9 @@ def test_a_story_that_misses_a_guard_kills_and_one_that_does_not_lets_live() -> 
     assert find_survivors([(alone, partial(names_are_listed, "a", "b"))]) == ["listed: == 1"]
 
 
-@pytest.mark.parametrize("assertion", ["assert len(names) == 9", "from typing import assert_never; assert_never(names)"])
+@pytest.mark.parametrize(
+    "assertion", ["assert len(names) == 9", "from typing import assert_never; assert_never(names)"]
+)
 def test_what_a_mutant_asserts_itself_is_no_kill(assertion: str) -> None:
     mutant = rewritten(text, "listed", FOUND, f"    {assertion}\n{FOUND}")
     with pytest.raises(AssertionError):

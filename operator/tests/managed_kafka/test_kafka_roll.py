@@ -159,8 +159,12 @@ def declared(world: RollWorld, node: int) -> str:
     return found.annotations["seawall.dev/template-hash"]
 
 
-def test_a_topic_that_would_take_no_writes_is_named_and_a_person_may_answer_for_it(world: RollWorld) -> None:
-    world.kafka.add_topic("pair", replicas=(0, 1), configs={"min.insync.replicas": "2"})
+@pytest.mark.parametrize("configs", [{"min.insync.replicas": "2"}, {}], ids=["its own", "the default of all brokers"])
+def test_a_topic_that_would_take_no_writes_is_named_and_a_person_may_answer_for_it(
+    world: RollWorld, configs: dict[str, str]
+) -> None:
+    world.kafka.add_topic("pair", replicas=(0, 1), configs=configs)
+    world.kafka.defaults |= {"min.insync.replicas": "1" if configs else "2"}
     world.edit(config=CONFIG)
     world.live(until=lambda: world.roll().reason == "WouldStopWrites")
     assert "pair-0: 1 left, 2 needed" in world.roll().message

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import pytest
 
 from seawall.observe import partitions
@@ -77,7 +79,14 @@ def test_others_are_asked_for_their_own_min_isr() -> None:
     world.kafka.topics["__consumer_offsets"].configs["min.insync.replicas"] = "1"
     world.declare({"excludeBrokers": [3]})
     world.settle(until=lambda: on(world, 3) == set())  # one in sync is what it needs
+
+
+@pytest.mark.parametrize("is_own", [True, False])
+def test_nothing_leaves_while_another_topic_is_under_its_min_isr_or_the_default_of_all(*, is_own: bool) -> None:
     world = with_others()
+    if not is_own:
+        del world.kafka.topics["__consumer_offsets"].configs["min.insync.replicas"]
+        world.kafka.defaults["min.insync.replicas"] = "2"
     world.kafka.topics["__consumer_offsets"].catching_up = {(0, 1), (0, 4)}
     world.declare({"excludeBrokers": [3]})
     world.rounds(8)
@@ -110,7 +119,7 @@ MUTANTS: tuple[Mutant, ...] = (
     ),
     (
         rewritten(partitions, "_others_under_min_isr", "found.extend(find", "tuple(find"),
-        test_others_are_asked_for_their_own_min_isr,
+        partial(test_nothing_leaves_while_another_topic_is_under_its_min_isr_or_the_default_of_all, is_own=False),
     ),
 )
 
