@@ -299,7 +299,9 @@ class FakeKafka:
         if not isr:
             return tuple(settled[-1:]), None  # the last replica stays in the ISR when it goes down
         before = topic.remembered.get(partition, InSync(frozenset(settled)))
-        topic.remembered[partition] = before.becomes(isr, topic.replicas_of(partition), self.min_isr(topic))
+        if before != InSync(frozenset(isr)):
+            before = before.becomes(isr, topic.replicas_of(partition), self.min_isr(topic))
+        topic.remembered[partition] = before
         leader = topic.leaders.get(partition)
         if topic.views_until_led > 0:
             return isr, None
