@@ -47,6 +47,7 @@ def make_inputs(count: int) -> Inputs:
         metadata_checkpoint=Ids.unknown(count),
         metadata_idle=Ids.of_known(flushed + 10),
         opening=none,
+        idle_is_durable=~none,
     )
     names = tuple(f"wal_{number}" for number in range(topics))
     log = TopicLog("id", 1, 500, 10_000, 10**7)
@@ -81,7 +82,14 @@ def make_read(count: int) -> Read:
             wal_topics=RegionTopics(pairs),
             tombstoned_topics={},
             without_topic=frozenset(),
-            routes=Routes(region, leader, np.zeros(count, np.uint8), one, (np.zeros(0, np.int64), region[:0])),
+            routes=Routes(
+                region,
+                leader,
+                np.zeros(count, np.uint8),
+                one,
+                (np.zeros(0, np.int64), region[:0]),
+                may_have_staged=np.zeros(count, np.bool_),
+            ),
             datanodes={},
             store_id="etcd/1/",
         ),

@@ -106,7 +106,16 @@ def physical(region: dict[str, object], **route: object) -> str:
     ],
 )
 def test_routes(route: dict[str, object], leader: int | None, state: LeaderState) -> None:
-    assert list(read_table_route(physical({"id": REGION}, **route), 5)) == [(REGION, Route(leader, state, 5))]
+    expected = Route(leader, state, 5, may_have_staged=False)
+    assert list(read_table_route(physical({"id": REGION}, **route), 5)) == [(REGION, expected)]
+
+
+@pytest.mark.parametrize("version", [1, 2, 40])
+def test_a_route_that_was_ever_changed_may_have_been_staged(version: int) -> None:
+    """A repartition that fails changes it twice, and then it is as it was but for its version."""
+    value = json.loads(physical({"id": REGION}, leader_peer={"id": 1, "addr": ""})) | {"version": version}
+    ((_, route),) = read_table_route(json.dumps(value), 5)
+    assert route.may_have_staged
 
 
 def test_followers_of_a_route() -> None:
@@ -144,7 +153,9 @@ SENSELESS: dict[str, Callable[[], object]] = {
         read_datanode_table("0/1", '{"regions":[],"region_wal_options":{"1":"{\\"wal.provider\\":\\"kafka\\"}"}}')
     ),
     "a table without regions": lambda: dict(read_datanode_table("0/1", "{}")),
-    "a route without routes": lambda: list(read_table_route("{}", 1)),
+    "a route without routes": lambda: list(read_table_route('{"version":0}', 1)),
+    "a route without a version": lambda: list(read_table_route('{"region_routes":[]}', 1)),
+    "a route of a version below 0": lambda: list(read_table_route('{"region_routes":[],"version":-1}', 1)),
 }
 
 

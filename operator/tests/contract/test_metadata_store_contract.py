@@ -207,7 +207,8 @@ def test_a_snapshot_has_what_the_database_wrote(world: World) -> None:
     key = found.region_keys[world.topic, REGION]
     assert (key.checkpoint_entry_id, key.metadata_entry_id) == (10, None)
     assert found.wal_topics == {REGION: frozenset({world.topic})}
-    assert found.routes == {REGION: Route(2, LeaderState.NORMAL, found.routes[REGION].mod_revision)}
+    at = found.routes[REGION].mod_revision
+    assert found.routes == {REGION: Route(2, LeaderState.NORMAL, at, may_have_staged=False)}
     assert found.datanodes == {2: "datanode-2:4001"}
     assert topics_of(map_regions(found)) == {world.topic: TopicRegions(frozenset({REGION}))}
     assert 0 < found.topics[world.topic].mod_revision <= key.mod_revision <= found.revision

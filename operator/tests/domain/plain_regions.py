@@ -212,6 +212,7 @@ def _table(rows: list[tuple[int, str, int]], chosen: Mapping[int, RegionReport],
         metadata_checkpoint=Ids.of(key.metadata_entry_id for key in keys),
         metadata_idle=Ids.of(inner.idle_entry_id for inner in metadata),
         opening=mask_of((_is_opening(*pair) for pair in zip(routes, reports, strict=True)), count),
+        idle_is_durable=mask_of((not route.may_have_staged for route in routes), count),
     )
 
 

@@ -335,7 +335,7 @@ class FakeMetadataStore:
     def put_region(self, topic: str, region_id: int, leader: int, checkpoint: int | None) -> None:
         """Writes all keys of a region."""
         at = self._next()
-        key, route = RegionKey(checkpoint, None, at), Route(leader, LeaderState.NORMAL, at)
+        key, route = RegionKey(checkpoint, None, at), Route(leader, LeaderState.NORMAL, at, may_have_staged=False)
         self._now = replace(
             self._now,
             region_keys={**self._now.region_keys, (topic, region_id): key},
@@ -374,7 +374,10 @@ class FakeMetadataStore:
             },
             routes={
                 **self._now.routes,
-                **{region: Route(leader, LeaderState.NORMAL, at) for region, leader in regions.values()},
+                **{
+                    region: Route(leader, LeaderState.NORMAL, at, may_have_staged=False)
+                    for region, leader in regions.values()
+                },
             },
             datanodes={leader: f"datanode-{leader}:4001" for _, leader in regions.values()},
         )

@@ -27,6 +27,8 @@ class Region:
     settled: bool
     reported_twice: bool
     opening: bool
+    idle_is_durable: bool = True
+    """Its rows cannot have left the memtable without becoming durable."""
     dead: bool = False
     """A person declared it dead, and nothing contradicts it."""
     contradicted: bool = False
@@ -116,7 +118,7 @@ def prunable(region: Region, mode: str) -> int | None:
     for inner in region.inner:
         if inner.flushed is None:
             found.append(None)
-        elif mode in {"A", "B"} and region.settled:
+        elif mode in {"A", "B"} and region.settled and region.idle_is_durable:
             found.append(greatest_known(inner.flushed, inner.checkpoint, inner.idle))
         else:
             found.append(greatest_known(inner.flushed, inner.checkpoint))

@@ -38,6 +38,20 @@ class Mutant:
 
 MUTANTS = (
     Mutant(
+        "what was staged counts as durable",
+        f"{LEDGER}/offsets.py",
+        "counts = freshness.settled & regions.idle_is_durable\n",
+        "counts = freshness.settled\n",
+        'test_scenarios.test_what_was_only_staged_is_kept_when_the_repartition_fails("nobody")',
+    ),
+    Mutant(
+        "what was staged counts as durable after a restart of the operator",
+        f"{LEDGER}/regions.py",
+        "idle_is_durable=_flagged(~routes.may_have_staged, route),",
+        "idle_is_durable=~_flagged(~routes.is_normal, route),",
+        'test_scenarios.test_what_was_only_staged_is_kept_when_the_repartition_fails("the operator")',
+    ),
+    Mutant(
         "off-by-one purge",
         f"{LEDGER}/offsets.py",
         "kept = floor_ - bounds.keep_entries\n",

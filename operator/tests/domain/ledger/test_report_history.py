@@ -75,6 +75,7 @@ def rows(count: int, report: int | None, leader: int, epoch: int | None, route: 
         metadata_checkpoint=none,
         metadata_idle=none,
         opening=no,
+        idle_is_durable=no,
     )
 
 

@@ -44,6 +44,7 @@ REGION = st.builds(
     settled=st.booleans(),
     reported_twice=USUALLY,
     opening=RARELY,
+    idle_is_durable=st.booleans(),
     dead=RARELY,
     contradicted=RARELY,
 )
@@ -131,6 +132,7 @@ def as_inputs(cluster: oracle.Cluster, topics: Sequence[oracle.Topic]) -> tuple[
         metadata_checkpoint=_inner(regions, 1, lambda inner: inner.checkpoint, always=True),
         metadata_idle=_inner(regions, 1, lambda inner: inner.idle),
         opening=_mask(region.opening for region in regions),
+        idle_is_durable=_mask(region.idle_is_durable for region in regions),
     )
     freshness = Freshness(
         _mask(region.stale for region in regions),

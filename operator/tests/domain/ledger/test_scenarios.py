@@ -242,6 +242,59 @@ def test_an_opener_that_read_the_old_marker_is_waited_for() -> None:
     assert purge(world) > 0
 
 
+@pytest.mark.parametrize("restarts", ["nobody", "the operator", "the datanode"])
+def test_what_was_only_staged_is_kept_when_the_repartition_fails(restarts: str) -> None:
+    """Its memtable is empty and it says that it was idle; the rows are in files that no restart finds (ADR 80)."""
+    world = grown(Mode.B, regions=1)
+    database = world.database
+    flush_all(world)
+    database.begin_staging(0)
+    needed = [database.write(0, 0) for _ in range(5)]
+    database.flush(0)
+    world.beat(3)
+    database.end_staging(0, fails=True)
+    if restarts == "the operator":
+        world.operators[0].start()
+    if restarts == "the datanode":
+        database.kill(0)
+    start = purge(world)
+    assert None not in needed
+    assert start <= min(row for row in needed if row is not None)
+    assert (database.markers["wal_0"].pruned_entry_id or 0) < start + 1
+    world.restart_everything()
+
+
+def test_what_was_staged_and_flushed_again_is_purged_when_the_repartition_succeeds() -> None:
+    world = grown(Mode.B, regions=1)
+    database = world.database
+    database.begin_staging(0)
+    for _ in range(5):
+        database.write(0, 0)
+    flush_all(world)
+    database.end_staging(0, fails=False)
+    assert purge(world) == world.logs["wal_0"].high_watermark - 1
+    world.restart_everything()
+
+
+def test_an_idle_region_whose_table_moved_is_let_go_by_its_checkpoint() -> None:
+    """Of its route nobody knows any more whether it was staged; what the database stores itself, it reads by."""
+    world = grown(Mode.B, regions=2)
+    database = world.database
+    database.any_change_may_stage = True
+    flush_all(world)
+    database.begin_migration(0, 1, old_answers=True)
+    database.finish_open(0)
+    database.end_migration(0, 1)
+    for _ in range(10):
+        database.write(1, 0)
+    database.flush(1)
+    held = purge(world)
+    assert held < world.logs["wal_0"].high_watermark - 1
+    database.checkpoint(0)
+    assert purge(world) == world.logs["wal_0"].high_watermark - 1
+    world.restart_everything()
+
+
 def live_without(world: World, node: int, until: int) -> None:
     """The other node reports and the operators work; of this one nothing is heard."""
     other = 1 - node

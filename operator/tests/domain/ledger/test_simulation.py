@@ -31,9 +31,10 @@ class Simulation(RuleBasedStateMachine):
 
     world: World
 
-    @initialize(mode=st.sampled_from([Mode.A, Mode.B, Mode.C]), inner=st.integers(1, 2))
-    def begin(self, mode: Mode, inner: int) -> None:
+    @initialize(mode=st.sampled_from([Mode.A, Mode.B, Mode.C]), inner=st.integers(1, 2), counts=st.booleans())
+    def begin(self, mode: Mode, inner: int, counts: bool) -> None:  # noqa: FBT001 - hypothesis fills it
         self.start(World(mode), inner)
+        self.world.database.any_change_may_stage = counts
 
     def start(self, world: World, inner: int) -> None:
         self.world = world
@@ -99,6 +100,20 @@ class Simulation(RuleBasedStateMachine):
                 database.roll_back_migration(region)
             case _:
                 database.begin_migration(region, node, old_answers=what == "begin")
+
+    @rule(region=REGIONS, what=st.sampled_from(["begin", "begin", "fails", "succeeds"]), flushes=st.booleans())
+    def repartition(self, region: int, what: str, flushes: bool) -> None:  # noqa: FBT001 - hypothesis fills it
+        database = self.world.database
+        if region >= self.born:
+            return
+        if what == "begin":
+            database.begin_staging(region)
+        else:
+            database.end_staging(region, fails=what == "fails")
+        if flushes:
+            database.write(region, 0)
+            database.flush(region)
+        self.world.check()
 
     @rule(region=REGIONS, what=st.sampled_from(["drop", "roll back", "roll back", "finish"]))
     def drop(self, region: int, what: str) -> None:

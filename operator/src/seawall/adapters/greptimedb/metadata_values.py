@@ -86,10 +86,15 @@ def read_datanode_table(rest: str, value: str) -> Iterator[tuple[int, str | None
 
 
 def read_table_route(value: str, mod_revision: int) -> Iterator[tuple[int, Route]]:
-    """Region id and route. A logical table has none: its rows are in a physical one's regions."""
+    """Region id and route. A logical table has none: its rows are in a physical one's regions.
+
+    Each change of a table's routes raises their version, from 0: while it is 0 no repartition has begun, and so no
+    region was ever staged. One that failed leaves no other trace (ADR 80).
+    """
     data = _object(value)
     if data.get("type") == "logical":
         return
+    may_have_staged = _u64(data["version"]) > 0
     for region in data["region_routes"]:
         leader = region.get("leader_peer")
         state = region.get("leader_state", region.get("leader_status"))
@@ -98,6 +103,7 @@ def read_table_route(value: str, mod_revision: int) -> Iterator[tuple[int, Route
             _STATES.get(state, LeaderState.UNKNOWN),
             mod_revision,
             tuple(sorted({region_id(peer["id"]) for peer in region.get("follower_peers") or ()})),
+            may_have_staged,
         )
         yield region_id(region["region"]["id"]), route
 

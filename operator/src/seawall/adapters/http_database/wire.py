@@ -116,7 +116,8 @@ class RegionReport(Message):
     flushed. Null: it is not known, and nothing of the topic is deleted."""
     idle_entry_id: EntryId | None
     """The last entry of the topic when the region had nothing in memory and no write under way, sampled under its write
-    lock; null: it was not seen idle. It is only used with markers."""
+    lock; null: it was not seen idle. What it had in memory before is durable, so that a restart needs nothing up to
+    here: rows that are put aside and may yet be given up are not. It is only used with markers."""
     memory_bytes: Annotated[int, Field(ge=0, le=2**63 - 1)]
     """What is in memory and not flushed yet, about."""
 

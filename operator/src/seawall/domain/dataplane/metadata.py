@@ -114,6 +114,9 @@ class Route:
     mod_revision: int
     followers: tuple[int, ...] = ()
     """The datanodes that have a read replica or a hot standby of it, each once, in rising order."""
+    may_have_staged: bool = True
+    """A process may have taken its changes to where no restart finds them, and have an empty memtable for it: what it
+    saw idle is then no proof that anything is durable. False only where the metadata, or the contract, exclude it."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -171,7 +171,7 @@ class Routes(Mapping[int, Route]):
     A follower is a row of `follower`, its datanode, and of `follower_route`, the row of its region; that rises.
     """
 
-    __slots__ = ("follower", "follower_route", "leader", "mod_revision", "region", "state")
+    __slots__ = ("follower", "follower_route", "leader", "may_have_staged", "mod_revision", "region", "state")
 
     def __init__(
         self,
@@ -180,8 +180,11 @@ class Routes(Mapping[int, Route]):
         state: npt.NDArray[np.uint8],
         mod_revision: Numbers,
         followers: tuple[Numbers, RegionIds] | None = None,
+        *,
+        may_have_staged: Mask | None = None,
     ) -> None:
         self.region, self.leader, self.state, self.mod_revision = region, leader, state, mod_revision
+        self.may_have_staged = np.ones(len(region), np.bool_) if may_have_staged is None else may_have_staged
         self.follower_route, self.follower = followers or (np.zeros(0, np.int64), np.zeros(0, np.uint64))
 
     @classmethod
@@ -190,6 +193,7 @@ class Routes(Mapping[int, Route]):
         if isinstance(given, cls):
             return given
         region, leader, state, revision = array("Q"), _WordsWritten(), bytearray(), array("q")
+        staged = bytearray()
         followed, follower = array("q"), array("Q")
         for region_id, route in given.items() if isinstance(given, Mapping) else given:
             for datanode in route.followers:
@@ -199,6 +203,7 @@ class Routes(Mapping[int, Route]):
             leader.append(route.leader)
             state.append(_NUMBER_OF_STATE[route.state])
             revision.append(route.mod_revision)
+            staged.append(route.may_have_staged)
         ids = np.frombuffer(region, np.uint64)
         order = np.argsort(ids, kind="stable")
         rows = order[_is_last(ids[order])]
@@ -208,7 +213,9 @@ class Routes(Mapping[int, Route]):
         at, datanodes = place[np.frombuffer(followed, np.int64)], np.frombuffer(follower, np.uint64)
         order = np.lexsort((datanodes, at))
         order = order[at[order] >= 0]
-        return cls(ids[rows], leader.words().take(rows), states, revisions, (at[order], datanodes[order]))
+        followers, may_have_staged = (at[order], datanodes[order]), np.frombuffer(staged, np.bool_)[rows]
+        leaders = leader.words().take(rows)
+        return cls(ids[rows], leaders, states, revisions, followers, may_have_staged=may_have_staged)
 
     @property
     def is_normal(self) -> Mask:
@@ -222,7 +229,8 @@ class Routes(Mapping[int, Route]):
             raise KeyError(region)
         first, last = np.searchsorted(self.follower_route, [row, row + 1])
         followers = tuple(self.follower[first:last].tolist())
-        return Route(self.leader.at(row), STATES[self.state[row]], int(self.mod_revision[row]), followers)
+        state, revision = STATES[self.state[row]], int(self.mod_revision[row])
+        return Route(self.leader.at(row), state, revision, followers, bool(self.may_have_staged[row]))
 
     def __iter__(self) -> Iterator[int]:
         return (int(region) for region in self.region)

@@ -31,7 +31,8 @@ class InnerReport:
     flushed_entry_id: int | None
     """From the manifest. 0 is a value: nothing was flushed and a restart reads from 1. None: the report has none."""
     idle_entry_id: int | None
-    """The last entry of the topic when the region was last seen idle; None: not seen idle since it was opened."""
+    """The last entry of the topic when the region's memtable was last seen empty; None: not since it was opened. What
+    was in it before is durable, unless it was only staged (`Route.may_have_staged`)."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,6 +11,8 @@ choice, the safe reading was taken:
   the route. The sample of a leader that was replaced and came back may have been taken while its successor wrote:
   announcing it would skip the successor's rows. (The design asks for two advances before a delete; the announcement
   needs them too.)
+* Nor does it count where rows may have left the memtable without becoming durable (`Route.may_have_staged`): a restart
+  would read them from the log. A region that is idle is then moved on by the checkpoint that the database stores.
 * In mode A and B the value that is read again is the marker; in mode B a marker that was announced before by somebody
   else is as good, because every opener reads it.
 * `reads_from` is unknown while the marker is: the reason is then `MarkerMissing`, no disaster.
@@ -36,7 +38,8 @@ def prunable(regions: Regions, freshness: Freshness, mode: Mode) -> Ids:
     """The max(flushed to, idle to if the database reads the marker when it opens a region); never the marker itself."""
     if not mode.reads_marker:
         return flushed_to(regions)
-    data_idle, metadata_idle = regions.data_idle.only(freshness.settled), regions.metadata_idle.only(freshness.settled)
+    counts = freshness.settled & regions.idle_is_durable
+    data_idle, metadata_idle = regions.data_idle.only(counts), regions.metadata_idle.only(counts)
     flushed = regions.data_flushed.known
     data = greatest(regions.data_flushed, regions.data_checkpoint, data_idle).only(flushed)
     flushed = regions.metadata_flushed.known

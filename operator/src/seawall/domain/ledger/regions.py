@@ -128,6 +128,7 @@ def _table(mapped: MappedRegions, chosen: tuple[RegionReports, Numbers], routes:
         metadata_checkpoint=found_at(keys.metadata.ids(), key),
         metadata_idle=found_at(said.metadata_idle.ids(), report),
         opening=_flagged(~routes.is_normal, route) | _flagged(~said.is_plain_leader, report),
+        idle_is_durable=_flagged(~routes.may_have_staged, route),
     )
 
 

@@ -43,6 +43,8 @@ class Regions:
     metadata_idle: Ids
     opening: Mask
     """The route or the leader says that it is being opened, moved or staged."""
+    idle_is_durable: Mask
+    """What its leader saw idle is durable; else its memtable may be empty because its rows were only staged."""
 
     def __len__(self) -> int:
         return len(self.region)
@@ -59,7 +61,7 @@ class Freshness:
     stale: Mask
     """Not seen to advance within staleAfter."""
     settled: Mask
-    """Two advances were seen under one leader, one epoch and one route: its idle samples count."""
+    """Two advances were seen under one leader, one epoch and one route: its idle samples are no older."""
     reported_twice: Mask
     """Two advances were seen since the value that the run may delete to was seen."""
     dead: Mask

@@ -32,10 +32,14 @@ class Inner:
 
 @dataclass
 class OpenRegion:
-    """A region that a process has open; `leads` says whether it may write."""
+    """A region that a process has open; `leads` says whether it may write, `stages` where to."""
 
     inner: list[Inner]
     leads: bool
+    stages: bool = False
+    """What is flushed goes to files that no restart finds, until the repartition succeeds."""
+    staged: list[set[int]] = field(default_factory=lambda: [set(), set()])
+    """By inner region the rows in such files."""
 
 
 @dataclass
@@ -107,6 +111,8 @@ class Database:
         self.delivered: list[DatanodeReport] = []
         self.failed_opens: list[str] = []
         self.standbys: dict[int, Standby] = {}
+        self.any_change_may_stage = False
+        """As with GreptimeDB, which only says how often a route was changed; else, by the contract, staging alone."""
         self.cut_off: set[int] = set()
         """Nodes that nobody hears of; what they do they do all the same."""
 
@@ -176,7 +182,7 @@ class Database:
         files = [set[int]() for _ in range(inner)]
         region = Region(region_id, topic, [start] * inner, rows, files, none, self.touch())
         self.regions[region_id] = region
-        self.routes[region_id] = Route(node, LeaderState.NORMAL, self.revision)
+        self.routes[region_id] = Route(node, LeaderState.NORMAL, self.revision, may_have_staged=False)
         self.begin_open(node, region_id, leads=True)
 
     def write(self, region_id: int, inner: int) -> int | None:
@@ -198,6 +204,13 @@ class Database:
         for number, inner in enumerate(held.inner):
             if only not in {None, number}:
                 continue
+            if held.stages:
+                held.staged[number] |= inner.memtable
+                inner.memtable.clear()
+                continue
+            if inner.memtable:  # of what a failed repartition left staged the manifest now says that it is flushed
+                region.acknowledged[number] -= held.staged[number]
+                held.staged[number].clear()
             region.durable[number] |= inner.memtable
             region.flushed[number] = inner.flushed = max(region.flushed[number], *inner.memtable, 0)
             inner.memtable.clear()
@@ -215,7 +228,7 @@ class Database:
         if held is None or not held.leads or region.is_tombstone or region.is_gone:
             return
         for number, inner in enumerate(held.inner):
-            if not inner.memtable:
+            if not inner.memtable and not held.staged[number]:  # GreptimeDB's does so all the same, and loses the rows
                 high = self.logs[region.topic].high_watermark - 1
                 region.checkpoint[number] = max(region.checkpoint[number] or 0, high)
         region.key_revision = self.touch()
@@ -256,6 +269,11 @@ class Database:
         """Nobody reads from there any more."""
         if self.standbys.pop(region_id, None) is not None:
             self._rewrite_route(region_id)
+
+    def _change_route(self, region_id: int, leader: int | None, state: LeaderState) -> None:
+        had = self.routes[region_id].may_have_staged or self.any_change_may_stage
+        staged = had or state is LeaderState.STAGING
+        self.routes[region_id] = Route(leader, state, self.touch(), may_have_staged=staged)
 
     def _rewrite_route(self, region_id: int) -> None:
         self.routes[region_id] = replace(self.routes[region_id], mod_revision=self.touch())
@@ -346,7 +364,7 @@ class Database:
         source = self.processes[route.leader or 0]
         if region_id not in source.regions:
             return
-        self.routes[region_id] = Route(route.leader, LeaderState.DOWNGRADING, self.touch())
+        self._change_route(region_id, route.leader, LeaderState.DOWNGRADING)
         if old_answers:
             self.flush(region_id)
             source.regions.pop(region_id)
@@ -359,7 +377,7 @@ class Database:
         route, held = self.routes[region_id], self.processes[target].regions.get(region_id)
         if route.state is LeaderState.DOWNGRADING and held is not None and route.leader != target:
             held.leads = True
-            self.routes[region_id] = Route(target, LeaderState.NORMAL, self.touch())
+            self._change_route(region_id, target, LeaderState.NORMAL)
 
     def roll_back_migration(self, region_id: int) -> None:
         """It failed: the old leader leads again, or opens it again."""
@@ -367,7 +385,7 @@ class Database:
         if route.state is not LeaderState.DOWNGRADING or region.is_tombstone or region.is_gone:
             return
         node = route.leader or 0
-        self.routes[region_id] = Route(node, LeaderState.NORMAL, self.touch())
+        self._change_route(region_id, node, LeaderState.NORMAL)
         self.openings = [opening for opening in self.openings if opening.region_id != region_id]
         for process in self.processes.values():
             if process.node != node:
@@ -377,10 +395,38 @@ class Database:
         else:
             self.begin_open(node, region_id, leads=True)
 
+    def begin_staging(self, region_id: int) -> None:
+        """A repartition begins: its leader stages from now. Mode B: in A the database loses it by itself."""
+        route, region = self.routes[region_id], self.regions[region_id]
+        held = self._leader(region_id)
+        if self.mode is not Mode.B or route.state is not LeaderState.NORMAL or held is None or not held.leads:
+            return
+        if not region.is_tombstone and not region.is_gone:
+            self.flush(region_id)
+            self._change_route(region_id, route.leader, LeaderState.STAGING)
+            held.stages = True
+
+    def end_staging(self, region_id: int, *, fails: bool) -> None:
+        """The route is as before. What is staged becomes the region's, or is forgotten; who leads hears of it later."""
+        route, region = self.routes[region_id], self.regions[region_id]
+        if route.state is not LeaderState.STAGING or region.is_tombstone or region.is_gone:
+            return
+        node, held = route.leader or 0, self._leader(region_id)
+        self._change_route(region_id, node, LeaderState.NORMAL)
+        self.openings = [opening for opening in self.openings if opening.region_id != region_id]
+        if held is None:
+            self.begin_open(node, region_id, leads=True)
+            return
+        held.leads = True
+        for number, inner in enumerate(held.inner if not fails else ()):
+            region.durable[number] |= held.staged[number]
+            region.flushed[number] = inner.flushed = max(region.flushed[number], *held.staged[number], 0)
+            held.staged[number].clear()
+
     # --- reports
 
     def heartbeat(self, node: int) -> None:
-        """A process says what it believes; its clock may be hours off."""
+        """A process says what it believes; its clock may be hours off. The answer tells it what it leads."""
         process = self.processes[node]
         process.beats += 1
         at = EPOCH + timedelta(milliseconds=process.skew + self.now * 10 + process.beats)
@@ -393,6 +439,8 @@ class Database:
                 ),
             )
         )  # fmt: skip
+        for region_id, held in process.regions.items():
+            held.stages &= self.routes[region_id].state is LeaderState.STAGING
 
     def deliver(self, node: int) -> None:
         """What a node sent arrives, in its order; what a former process sent may arrive after its death."""
@@ -406,8 +454,9 @@ class Database:
 
     def _report(self, process: Process, region_id: int, held: OpenRegion, at: datetime) -> RegionReport:
         inner = [InnerReport(one.flushed, one.idle) for one in held.inner]
+        role = RegionRole.STAGING if held.stages else RegionRole.LEADER
         return RegionReport(
-            region_id, process.node, process.epoch, RegionRole.LEADER, at,
+            region_id, process.node, process.epoch, role, at,
             "metric" if len(inner) > 1 else "mito", 1, inner[0], inner[1] if len(inner) > 1 else None,
         )  # fmt: skip
 
