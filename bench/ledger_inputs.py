@@ -56,7 +56,7 @@ def make_inputs(count: int) -> Inputs:
         1,
         logs=dict.fromkeys(names, log),
         markers=dict.fromkeys(names, 900),
-        unmapped=frozenset(),
+        unmapped={},
         vanished=frozenset(),
     )
     return Inputs(REGIME, regions, Freshness(none, ~none, ~none, none, none), rows, no_bounds(topics))

@@ -16,6 +16,7 @@ from seawall.domain.dataplane.metadata import LeaderState, MetadataSnapshot, Reg
 from seawall.domain.dataplane.reports import InnerReport, RegionReport, RegionRole
 from seawall.domain.ledger.regions import RegionsOfTopics
 from seawall.domain.ledger.tables import Regions
+from seawall.domain.ledger.unplaced import Unplaced
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MILLISECOND = timedelta(milliseconds=1)
@@ -117,15 +118,32 @@ def build_regions(
     chosen, leaders = _of_leaders(reports, snapshot.routes)
     for found in by_topic.values():
         leaders -= found.regions
-    unplaced = tuple(sorted(leaders - snapshot.without_topic))
-    torn = {name for name, found in by_topic.items() if found.contradictions}
+    unplaced = _unplaced(reports, leaders - snapshot.without_topic)
+    torn = {name: str(found.contradictions[0]) for name, found in by_topic.items() if found.contradictions}
     rows = [
         (number, name, region)
         for number, name in enumerate(names)
         for region in sorted(by_topic.get(name, _EMPTY).regions)
     ]
-    unmapped, followers = frozenset(names if unplaced else torn), _followers(reports, snapshot.routes)
-    return RegionsOfTopics(names, _table(rows, chosen, snapshot), unmapped, unplaced, followers)
+    followers = _followers(reports, snapshot.routes)
+    return RegionsOfTopics(names, _table(rows, chosen, snapshot), torn, unplaced, followers)
+
+
+def _unplaced(reports: Iterable[RegionReport], regions: set[int]) -> tuple[Unplaced, ...]:
+    """The newest report of each datanode about each of them."""
+    found = [
+        Unplaced(each.region_id, each.datanode_id, each.node_epoch, (each.reported_at - EPOCH) // timedelta.resolution)
+        for each in reports
+        if each.region_id in regions and each.role is not RegionRole.FOLLOWER
+    ]
+    pairs = sorted({(each.region, each.datanode) for each in found})
+    return tuple(
+        max(
+            (each for each in found if (each.region, each.datanode) == pair),
+            key=lambda each: (each.epoch, each.reported_at),
+        )
+        for pair in pairs
+    )
 
 
 def _followers(reports: Sequence[RegionReport], routes: Mapping[int, Route]) -> Followers:

@@ -212,7 +212,7 @@ def _least(inner: tuple[InnerReport, ...], of: Callable[[InnerReport], int | Non
 
 def _regions(found: MetadataSnapshot) -> list[wire.Region]:
     """One of which the metadata contradict themselves is being made or dropped: nobody may rely on it."""
-    torn = map_regions(found).torn
+    torn = frozenset(map_regions(found).torn)
     optioned = {(topic, number) for number, topics in found.wal_topics.items() for topic in topics}
     keys = {each: RegionKey(None, None, found.revision) for each in sorted(optioned)} | dict(found.region_keys)
     return [_region(topic, number, key, found, torn) for (topic, number), key in keys.items()]

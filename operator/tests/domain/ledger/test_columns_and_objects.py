@@ -111,7 +111,7 @@ def listed(table: RegionsOfTopics) -> dict[str, object]:
         "follows_metadata": table.followers.metadata.listed(),
         "follows_metric": table.followers.metric.tolist(),
     }
-    return {"names": table.names, "unmapped": table.unmapped, "unplaced": table.unplaced, **followers, **rows}
+    return {"names": table.names, "torn": set(table.torn), "unplaced": table.unplaced, **followers, **rows}
 
 
 @given(healthy() | anything())

@@ -52,6 +52,50 @@ MUTANTS = (
         'test_scenarios.test_what_was_only_staged_is_kept_when_the_repartition_fails("the operator")',
     ),
     Mutant(
+        "a region that no metadata know is nobody's business",
+        f"{LEDGER}/assess.py",
+        "unmapped={**stopped, **table.torn},",
+        "unmapped=table.torn,",
+        "test_unplaced.test_a_region_that_lives_stops_the_pool_for_as_long_as_it_does()",
+    ),
+    Mutant(
+        "a report that changed is as old as it was",
+        f"{LEDGER}/unplaced.py",
+        "held is not None and held.report == report else now",
+        "held is not None else now",
+        'test_unplaced.test_a_report_that_changes_counts_for_one_grace_more({"at": 1})',
+    ),
+    Mutant(
+        "silence counts while nobody reports",
+        f"{LEDGER}/unplaced.py",
+        "if not others_report or now - watch.since < open_grace]",
+        "if now - watch.since < open_grace]",
+        "test_unplaced.test_while_nobody_else_reports_either_silence_is_no_proof()",
+    ),
+    Mutant(
+        "what a datanode that is gone said stops the pool for ever",
+        f"{LEDGER}/unplaced.py",
+        "if not others_report or now - watch.since < open_grace]",
+        "]",
+        "test_unplaced.test_what_a_datanode_that_is_gone_said_of_a_dropped_region_stops_the_pool_for_one_grace("
+        "restarts=False)",
+    ),
+    Mutant(
+        "an unplaced region counts for no grace",
+        f"{LEDGER}/unplaced.py",
+        "if not others_report or now - watch.since < open_grace]",
+        "if not others_report]",
+        "test_unplaced.test_what_a_datanode_that_is_gone_said_of_a_dropped_region_stops_the_pool_for_one_grace("
+        "restarts=True)",
+    ),
+    Mutant(
+        "a region of two topics is taken for one of the first",
+        f"{LEDGER}/unplaced.py",
+        "for region, row in pairs if alone[row]}",
+        "for region, row in pairs}",
+        "test_unplaced.test_a_region_whose_topic_is_in_doubt_stops_all()",
+    ),
+    Mutant(
         "off-by-one purge",
         f"{LEDGER}/offsets.py",
         "kept = floor_ - bounds.keep_entries\n",
@@ -232,7 +276,7 @@ MUTANTS = (
         "src/seawall/domain/columns.py",
         "return Ids(rows.astype(np.int64), sorted_keys[rows] == wanted)",
         "return Ids.of_known(rows.astype(np.int64))",
-        "test_regions.test_a_reported_region_that_no_metadata_know_unmaps_every_topic()",
+        "test_regions.test_a_reported_region_that_no_metadata_know_is_unplaced_by_each_who_says_that_it_leads()",
     ),
     Mutant(
         "of two reports by one leader the first counts",

@@ -8,6 +8,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from seawall.domain.dataplane.metadata import LeaderState, MetadataSnapshot, RegionKey, Route, TopicMarker
+from seawall.domain.dataplane.region_reports import microseconds
 from seawall.domain.dataplane.reports import InnerReport, RegionReport, RegionRole
 from seawall.domain.ledger.regions import build_regions
 
@@ -82,7 +83,10 @@ def test_the_metric_engine_has_two_inner_regions_and_a_half_report_is_unknown() 
 
 
 def test_metadata_that_disagree_unmap_the_topic() -> None:
-    assert build_regions([REPORT], replace(SNAPSHOT, wal_topics={})).unmapped == {"wal_0"}
+    found = build_regions([REPORT], replace(SNAPSHOT, wal_topics={}))
+    assert found.torn == {
+        "wal_0": f"region {REGION} has a key beside the topic, and in no datanode's table it has this topic"
+    }
 
 
 def test_a_tombstone_keeps_a_region_without_report() -> None:
@@ -94,14 +98,19 @@ def test_a_tombstone_keeps_a_region_without_report() -> None:
     assert found.regions.epoch.at(0) is None
 
 
-def test_a_reported_region_that_no_metadata_know_unmaps_every_topic() -> None:
-    found = build_regions([REPORT, replace(REPORT, region_id=78)], SNAPSHOT, ["wal_9"])
-    assert found.unplaced == (78,)
-    assert found.unmapped == {"wal_0", "wal_9"}
+def test_a_reported_region_that_no_metadata_know_is_unplaced_by_each_who_says_that_it_leads() -> None:
+    stranger = replace(REPORT, region_id=78, datanode_id=3)
+    older = replace(stranger, reported_at=NOW - timedelta(seconds=1))
+    follower = replace(stranger, datanode_id=4, role=RegionRole.FOLLOWER)
+    staging = replace(stranger, datanode_id=5, role=RegionRole.UNKNOWN)
+    found = build_regions([stranger, older, follower, staging, REPORT], SNAPSHOT, ["wal_9"])
+    assert [(each.region, each.datanode, each.epoch) for each in found.unplaced] == [(78, 3, 4), (78, 5, 4)]
+    assert found.unplaced[0].reported_at == microseconds(NOW)
+    assert not found.torn
 
 
 def test_a_region_without_remote_wal_is_nobodys_business() -> None:
-    assert build_regions([REPORT, replace(REPORT, region_id=77)], SNAPSHOT).unmapped == frozenset()
+    assert build_regions([REPORT, replace(REPORT, region_id=77)], SNAPSHOT).unplaced == ()
 
 
 def test_a_topic_without_regions_has_its_row() -> None:

@@ -151,7 +151,7 @@ def as_inputs(cluster: oracle.Cluster, topics: Sequence[oracle.Topic]) -> tuple[
         1,
         logs=logs,
         markers={name: topic.marker for name, topic in by_name.items()},
-        unmapped=frozenset(name for name, topic in by_name.items() if topic.unmapped),
+        unmapped={name: "region 7 disagrees" for name, topic in by_name.items() if topic.unmapped},
         vanished=frozenset(name for name, topic in by_name.items() if topic.vanished),
     )
     bounds = Bounds(

@@ -92,8 +92,9 @@ def _used(observation: Observation, topics: Sequence[str]) -> Verdict | None:
     if names := those(regions > 0):
         count = int(regions[rows].sum())
         return _in_use(f"{count} regions of the database still write to {listed(names)}: drop their tables")
-    if names := those(recorded.unmapped):
-        return _in_use(f"the database's metadata disagree about the regions of {listed(names)}: reconcile them")
+    if names := [table.names[row] for row in rows if recorded.unmapped[row] is not None]:
+        why = next(each for row in rows if (each := recorded.unmapped[row]) is not None)
+        return _in_use(f"the database's metadata disagree about the regions of {listed(names)} ({why}): reconcile them")
     if names := those(recorded.vanished):
         return _in_use(f"regions of {listed(names)} vanished less than one openGrace ago and may come back: wait")
     if those(bounds.watched_too_shortly):

@@ -13,7 +13,7 @@ from enum import StrEnum
 
 import numpy as np
 
-from seawall.domain.columns import Ids, Mask, Numbers, RegionIds, any_by, everywhere
+from seawall.domain.columns import Ids, Mask, Numbers, RegionIds, any_by, everywhere, first_by
 from seawall.domain.dataplane.metadata import MetadataSnapshot
 from seawall.domain.dataplane.metadata_tables import PairTable, RegionKeys, RegionTopics
 
@@ -27,6 +27,13 @@ class Disagreement(StrEnum):
     """A datanode's table gives the region this topic, and the topic→region key is missing."""
     TWO_TOPICS = "TwoTopics"
     """The region is said to write to more than one topic."""
+
+
+_CLAUSES = {
+    Disagreement.KEY_WITHOUT_OPTIONS: "has a key beside the topic, and in no datanode's table it has this topic",
+    Disagreement.OPTIONS_WITHOUT_KEY: "has this topic in a datanode's table, and no key beside the topic",
+    Disagreement.TWO_TOPICS: "is said to write to more than one topic",
+}
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -55,15 +62,20 @@ class MappedRegions:
         return (self.key.known ^ self.optioned) | self.of_two_topics
 
     @property
-    def torn(self) -> frozenset[str]:
-        """The topics that must be left alone."""
-        rows = np.flatnonzero(any_by(self.disagrees, self.topic, len(self.names)))
-        return frozenset(self.names[row] for row in rows)
+    def torn(self) -> dict[str, str]:
+        """The topics that must be left alone, and why, as a clause about the first such region of each."""
+        first = first_by(self.disagrees, self.topic, len(self.names))
+        return {self.names[topic]: self._clause(int(first.numbers[topic])) for topic in np.flatnonzero(first.known)}
 
     @property
     def topics_in_use(self) -> int:
         """How many topics a region may write to."""
         return int(np.count_nonzero(np.bincount(self.topic, minlength=1)))
+
+    def _clause(self, row: int) -> str:
+        found = self.disagreement(row)
+        assert found is not None  # noqa: S101 - only asked of those that disagree
+        return f"region {int(self.region[row])} {_CLAUSES[found]}"
 
     def disagreement(self, row: int) -> Disagreement | None:
         """What is contradicted of a region; None: nothing."""

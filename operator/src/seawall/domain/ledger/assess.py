@@ -35,12 +35,14 @@ from seawall.domain.ledger.report_history import (
     Evidence,
     ReportHistory,
     advance,
+    advanced_within,
     freshness,
     vanished_topics,
     watched_too_shortly,
 )
 from seawall.domain.ledger.restarts import kept_for_restarts
 from seawall.domain.ledger.tables import Topics, make_topics
+from seawall.domain.ledger.unplaced import UnplacedWatch, stopped_topics, watch_unplaced
 
 VANISHED_KEPT = 3_600_000
 """Milliseconds for which a region that vanished is remembered at least: another look may have a longer openGrace."""
@@ -88,7 +90,8 @@ def assess(memory: Memory, read: Read, prune_mode: PruneMode, policies: Iterable
         keep_vanished=max(VANISHED_KEPT, int(open_grace.max(initial=0))),
         longest_pause=shortest_grace,
     )
-    topics = _topics(table, read, reports_history, open_grace)
+    unplaced = watch_unplaced(memory.unplaced, table.unplaced, memory.reports_history, read.began)
+    topics = _topics(table, read, reports_history, open_grace, unplaced)
     counts = mask_of((counts_followers(by_topic.get(name)) for name in names), len(names))
     counted = table.followers.of_regions(regions.region[counts[regions.topic]])
     identities = find_identities(memory, read, replace(table, followers=counted), topics, reports_history)
@@ -132,9 +135,8 @@ def assess(memory: Memory, read: Read, prune_mode: PruneMode, policies: Iterable
     fresh = replace(fresh, dead=dead.dead, contradicted=dead.contradicted)
     inputs = Inputs(prune_mode, regions, fresh, topics, bounds)
     logs = remembered_logs(memory, read, findings, adopted)
-    found = Memory(
-        reports_history, flushed, findings, recorded_since, dead.watches, logs, first_records(memory, read, adopted)
-    )
+    records = first_records(memory, read, adopted)
+    found = Memory(reports_history, flushed, findings, recorded_since, dead.watches, logs, records, unplaced)
     return Assessment(found, inputs, table, by_topic, identities, marked_records(read, identities), dead.problems)
 
 
@@ -172,14 +174,23 @@ def _recorded_at(names: tuple[str, ...], read: Read, recorded_since: Mapping[tup
     return Ids.of(recorded_since[name, read.recorded[name]] if name in read.recorded else None for name in names)
 
 
-def _topics(table: RegionsOfTopics, read: Read, reports_history: ReportHistory, open_grace: Numbers) -> Topics:
+def _topics(
+    table: RegionsOfTopics,
+    read: Read,
+    reports_history: ReportHistory,
+    open_grace: Numbers,
+    unplaced: tuple[UnplacedWatch, ...],
+) -> Topics:
     grace = dict(zip(table.names, open_grace.tolist(), strict=True))
+    longest = int(open_grace.max(initial=0))
+    others_report = advanced_within(reports_history, read.began, longest)
+    stopped = stopped_topics(unplaced, table.names, read.began, open_grace=longest, others_report=others_report)
     return make_topics(
         table.names,
         read.snapshot.revision,
         logs=read.logs,
         markers={name: marker.pruned_entry_id for name, marker in read.snapshot.topics.items()},
-        unmapped=table.unmapped,
+        unmapped={**stopped, **table.torn},
         vanished=vanished_topics(reports_history, read.began, lambda name: int(grace[name]) if name in grace else 0),
     )
 

@@ -127,16 +127,24 @@ def _is_empty(ledger: Ledger, row: int) -> bool:
 def _message(ledger: Ledger, row: int, reason: Reason | None, culprits: dict[Reason, Ids]) -> str:
     if reason is None:
         return f"everything before {ledger.purge_to.at(row)} can be purged"
-    if reason is Reason.FENCE_BROKEN_ELSEWHERE:
-        return f"{reason.sentence} ({first_broken(ledger)})"
     if reason is Reason.NOTHING_TO_PURGE and ledger.floor.at(row) is not None:
         return f"{reason.sentence} {_capital(_need(ledger, row))}."
-    if reason is Reason.FOLLOWER_MISSING:
-        return f"{reason.sentence} ({ledger.case.bounds.follower_names[row]})"
-    culprit = culprits[reason].at(row) if reason in culprits else None
-    if culprit is None:
-        return reason.sentence
-    return f"{reason.sentence} ({_region(ledger, culprit)})"
+    culprit = _culprit(ledger, row, reason, culprits)
+    return reason.sentence if culprit is None else f"{reason.sentence} ({culprit})"
+
+
+def _culprit(ledger: Ledger, row: int, reason: Reason, culprits: dict[Reason, Ids]) -> str | None:
+    """Who gives the reason, as a clause; None: nobody in particular."""
+    match reason:
+        case Reason.FENCE_BROKEN_ELSEWHERE:
+            return str(first_broken(ledger))
+        case Reason.FOLLOWER_MISSING:
+            return str(ledger.case.bounds.follower_names[row])
+        case Reason.REGION_UNMAPPED:
+            return ledger.topics.unmapped[row]
+        case _:
+            region = culprits[reason].at(row) if reason in culprits else None
+            return None if region is None else _region(ledger, region)
 
 
 def first_broken(ledger: Ledger) -> str | None:

@@ -25,6 +25,7 @@ from seawall.domain.ledger.intents import FenceRecord
 from seawall.domain.ledger.report_history import ReportHistory
 from seawall.domain.ledger.restarts import RestartClaims
 from seawall.domain.ledger.tables import TopicLog
+from seawall.domain.ledger.unplaced import UnplacedWatch
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,6 +92,8 @@ class Memory:
     """Each log as it was observed last: what is cut off between two observations is noticed by it."""
     records: Mapping[str, FenceRecord] | None = None
     """The records as they were when this process began: newer ones may know of flushes that came after the reports."""
+    unplaced: tuple[UnplacedWatch, ...] = ()
+    """Reports of regions that no metadata know."""
 
     @classmethod
     def at_start(cls, now: int) -> Memory:

@@ -45,8 +45,13 @@ class Reason(Explained):
     )
     REGION_UNMAPPED = (
         "RegionUnmapped",
-        "The database's metadata disagree about which region writes to which topic.",
-        "Reconcile the table's metadata in the database (ADMIN reconcile_table).",
+        "The database's metadata disagree about which region writes to which topic, or do not know a region.",
+        (
+            "The sentence names the region; its table's id is the region's divided by 2^32. Of a table that there is: "
+            "reconcile its metadata (ADMIN reconcile_table). Of one that was dropped: a key that is left beside the "
+            "topic (__topic_region/<topic>/<region>) is to be deleted from the metadata store; a datanode that goes "
+            "on to report the region is to be restarted; one that is gone counts for one openGrace only."
+        ),
     )
     REGION_MISSING = (
         "RegionMissing",

@@ -6,13 +6,13 @@ own. Two reports by the leader's datanode count as the lower one.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import reduce
 
 import numpy as np
 
-from seawall.domain.columns import Ids, Mask, Numbers, RegionIds, everywhere, found_at, ids_of, rows_of
+from seawall.domain.columns import Ids, Mask, Numbers, everywhere, found_at, ids_of, rows_of
 from seawall.domain.dataplane.followers import Followers, find_followers
 from seawall.domain.dataplane.mapped_regions import MappedRegions, map_regions
 from seawall.domain.dataplane.metadata import MetadataSnapshot
@@ -20,6 +20,7 @@ from seawall.domain.dataplane.metadata_tables import RegionKeys, Routes
 from seawall.domain.dataplane.region_reports import RegionReports
 from seawall.domain.dataplane.reports import InnerReport, RegionReport, RegionRole
 from seawall.domain.ledger.tables import Regions
+from seawall.domain.ledger.unplaced import Unplaced, find_unplaced
 
 _MICROSECONDS = 1_000
 """In a millisecond."""
@@ -28,13 +29,14 @@ _NOTHING = InnerReport(None, None)
 
 @dataclass(frozen=True, slots=True, eq=False)
 class RegionsOfTopics:
-    """The table, and the topics about which the metadata disagree."""
+    """The table, and about what the metadata disagree."""
 
     names: tuple[str, ...]
     regions: Regions
-    unmapped: frozenset[str]
-    unplaced: tuple[int, ...]
-    """Regions that a leader reports and no metadata know: they may write to any topic."""
+    torn: Mapping[str, str]
+    """The topics about which the metadata contradict themselves, and how, as a clause."""
+    unplaced: tuple[Unplaced, ...]
+    """Regions that a leader reports and no metadata know."""
     followers: Followers
 
 
@@ -47,17 +49,9 @@ def build_regions(
     for a moment, but one that was born meanwhile is never forgotten.
     """
     reported, routes, mapped = RegionReports.of(reports), Routes.of(snapshot.routes), map_regions(snapshot, topics)
-    unplaced = _unplaced(reported, mapped.region, snapshot.without_topic)
-    unmapped = frozenset(mapped.names) if unplaced else mapped.torn
+    unplaced = find_unplaced(reported, mapped.region, snapshot.without_topic)
     table = _table(mapped, _of_leaders(reported, routes), routes, RegionKeys.of(snapshot.region_keys))
-    return RegionsOfTopics(mapped.names, table, unmapped, unplaced, find_followers(reported, routes))
-
-
-def _unplaced(reported: RegionReports, mapped: RegionIds, without_topic: frozenset[int]) -> tuple[int, ...]:
-    """All regions that anybody claims to lead, and nobody knows."""
-    claimed = reported.region[reported.claims_to_lead]
-    unknown = claimed[~rows_of(np.sort(mapped), claimed).known]
-    return tuple(sorted(set(unknown.tolist()) - without_topic))
+    return RegionsOfTopics(mapped.names, table, mapped.torn, unplaced, find_followers(reported, routes))
 
 
 def _of_leaders(reported: RegionReports, routes: Routes) -> tuple[RegionReports, Numbers]:

@@ -243,6 +243,12 @@ def is_newest(reports_history: ReportHistory, regions: Regions) -> Mask:
     return same_epoch & found_at(reports_history.reported_at, at).equals(regions.reported_at)
 
 
+def advanced_within(reports_history: ReportHistory, now: int, time: int) -> bool:
+    """Whether the report of any region was seen to advance for less than so long."""
+    advanced_at = reports_history.advanced_at
+    return bool((advanced_at.known & (now - advanced_at.numbers < time)).any())
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Evidence:
     """Since when this process knows that the value was seen, and the minimum on top, by topic."""

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from seawall.domain.columns import Ids, Mask, any_by
+from seawall.domain.columns import Ids, Mask, any_by, mask_of
 from seawall.domain.ledger.mode import PruneMode
 from seawall.domain.ledger.offsets import without_regions
 from seawall.domain.ledger.reasons import Reason
@@ -94,7 +94,7 @@ def region_start_unknown(case: Case) -> Mask:
 
 def region_unmapped(case: Case) -> Mask:
     """Metadata that disagree, or a reported region without a mapping."""
-    return case.topics.unmapped
+    return mask_of((why is not None for why in case.topics.unmapped), len(case.topics))
 
 
 def region_missing(case: Case) -> Mask:

@@ -111,8 +111,8 @@ class Topics:
     size_bytes: Ids
     under_min_isr: Mask
     compacted: Mask
-    unmapped: Mask
-    """The metadata contradict each other, or a region is reported and mapped nowhere."""
+    unmapped: tuple[str | None, ...]
+    """How the metadata contradict each other, or which region is reported and mapped nowhere, as a clause."""
     vanished: Mask
     """A region was there less than one grace ago and is not any more."""
 
@@ -173,7 +173,7 @@ def make_topics(
     *,
     logs: Mapping[str, TopicLog],
     markers: Mapping[str, int | None],
-    unmapped: frozenset[str],
+    unmapped: Mapping[str, str],
     vanished: frozenset[str],
 ) -> Topics:
     """The table of topics; one without a log or a marker has unknowns."""
@@ -187,7 +187,7 @@ def make_topics(
         size_bytes=Ids.of(log.size_bytes for log in found),
         under_min_isr=mask_of((log.under_min_isr for log in found), len(names)),
         compacted=mask_of((log.compacted for log in found), len(names)),
-        unmapped=mask_of((name in unmapped for name in names), len(names)),
+        unmapped=tuple(unmapped.get(name) for name in names),
         vanished=mask_of((name in vanished for name in names), len(names)),
     )
 
