@@ -11,7 +11,6 @@ from typing import Any
 from seawall.api.meta import Key
 from seawall.api.v1alpha1.disruption import DisruptionKind, of_kind
 from seawall.api.v1alpha1.rollout import RollStage
-from seawall.domain.managed_kafka.identity import ids_of
 from seawall.domain.managed_kafka.names import TEMPLATE_HASH_ANNOTATION
 from seawall.domain.managed_kafka.node import Node
 from seawall.domain.managed_kafka.objects import ObjectKind, template_hash
@@ -49,7 +48,7 @@ class WholeWorld(RollWorld, VotersWorld):
 
     def _judge(self, node: int, *, is_up: bool) -> None:
         """Who is out for good is not away."""
-        self.by_us -= ids_of(self.objects.find(WAL)).removed
+        self.by_us &= {node.id for node in self.nodes}
         super()._judge(node, is_up=is_up)
 
     def voters(self) -> Collection[int]:

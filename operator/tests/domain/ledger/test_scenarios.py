@@ -244,7 +244,7 @@ def test_an_opener_that_read_the_old_marker_is_waited_for() -> None:
 
 @pytest.mark.parametrize("restarts", ["nobody", "the operator", "the datanode"])
 def test_what_was_only_staged_is_kept_when_the_repartition_fails(restarts: str) -> None:
-    """Its memtable is empty and it says that it was idle; the rows are in files that no restart finds (ADR 80)."""
+    """Its memtable is empty and it says that it was idle; the rows are in files that no restart finds (ADR 79)."""
     world = grown(Mode.B, regions=1)
     database = world.database
     flush_all(world)

@@ -89,7 +89,7 @@ def read_table_route(value: str, mod_revision: int) -> Iterator[tuple[int, Route
     """Region id and route. A logical table has none: its rows are in a physical one's regions.
 
     Each change of a table's routes raises their version, from 0: while it is 0 no repartition has begun, and so no
-    region was ever staged. One that failed leaves no other trace (ADR 80).
+    region was ever staged. One that failed leaves no other trace (ADR 79).
     """
     data = _object(value)
     if data.get("type") == "logical":
