@@ -69,17 +69,6 @@ def test_a_pool_grows(site: Site) -> None:
     site.becomes(lambda: site.eyes.config(site.topic(4)), EXPECTED)
 
 
-def test_a_topic_deleted_behind_the_operators_back_is_created_again(site: Site) -> None:
-    site.declare()
-    site.wait_ready()
-    site.eyes.delete(site.topic(1))
-    # Its absence may last for too short a time to be seen, and brokers that are behind show the topic of before.
-    created = f"Created topic {site.topic(1)}"
-    site.wait(lambda: any(event["message"] == created for event in site.events("TopicsCreated")), "it is made anew")
-    site.wait_object(lambda found: found["status"]["topics"]["ready"] == 2, "both topics are ready")
-    site.wait(lambda: site.eyes.configs_if_known(site.topic(1)) == EXPECTED, "it has the declared configs")
-
-
 def test_a_config_changed_behind_the_operators_back_is_repaired(site: Site) -> None:
     site.declare()
     site.wait_ready()
