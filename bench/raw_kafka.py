@@ -14,7 +14,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from types import TracebackType
 from typing import Self
 
-from confluent_kafka import TopicPartition
+from confluent_kafka import KafkaError, KafkaException, TopicPartition
 from confluent_kafka.admin import AdminClient, ConfigResource, ConfigSource, NewTopic, OffsetSpec, ResourceType
 
 TIMEOUT = 300.0
@@ -66,7 +66,12 @@ class RawKafka:
             for future in self._client.delete_topics(
                 names, request_timeout=TIMEOUT, operation_timeout=TIMEOUT
             ).values():
-                future.result(TIMEOUT)
+                try:
+                    future.result(TIMEOUT)
+                except KafkaException as error:
+                    # The client asks again by itself when an answer was lost: then the topic is gone already.
+                    if error.args[0].code() != KafkaError.UNKNOWN_TOPIC_OR_PART:
+                        raise
         started = time.monotonic()
         while left := self.topics(prefix):
             _check(started, f"{len(left)} topics are not deleted")
