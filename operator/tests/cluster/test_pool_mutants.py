@@ -74,7 +74,7 @@ def dead_brokers_get_topics(patch: Patch) -> None:
 
 def object_not_read_again(patch: Patch) -> None:
     """The annotation is taken from the object that was decided about."""
-    patch.setattr(TopicCreation, "_same", lambda _, cluster: cluster)
+    patch.setattr(topic_creation, "require_managed", lambda _, cluster: cluster)
 
 
 def unreadable_is_no_record(patch: Patch) -> None:
@@ -288,7 +288,7 @@ def test_a_record_that_is_forgotten_after_the_topic_was_made_is_lost_in_a_crash(
     """The order of the two matters: who dies in between leaves a new log beside the record of the old one."""
 
     def late(self: TopicCreation, cluster: Any, action: Any, kafka: Any) -> Any:
-        current, pool = self._same(cluster), pool_of(cluster)
+        current, pool = topic_creation.require_managed(self.kube, cluster), pool_of(cluster)
         assert pool is not None
         _, shards = self._read(current, pool, [topic.name for topic in action.topics], kafka.logs)
         kafka.admin.create_topics(action.topics)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from seawall.api.meta import READOPT_ANNOTATION, Key
+from seawall.api.meta import Key
 from seawall.api.v1alpha1.cluster import WALCluster
 from seawall.controllers.topic_creation import require_managed
 from seawall.domain.cluster.actions import RecordLogs
@@ -14,11 +14,11 @@ from seawall.domain.cluster.identity import pool_of
 from seawall.domain.cluster.recorded import Recorded, find_recorded, has_database, records_to_write
 from seawall.domain.errors import Conflict, OutsideUnavailable, Refused
 from seawall.domain.kafka_log import TopicFailure, TopicTrouble
-from seawall.domain.ledger.fence import Readoption, parse_readoption
+from seawall.domain.ledger.fence import Readoption
 from seawall.domain.ledger.intents import FenceRecord
 from seawall.domain.ledger.observation import ReadShards
 from seawall.domain.ledger.shards import PoolId
-from seawall.observe.claims import why_not_readopted, why_restoring
+from seawall.observe.claims import read_declarations, why_restoring, without_restored
 from seawall.observe.records import read_records
 from seawall.observe.topic_logs import describe_logs
 from seawall.ports import Clock, IntentStore, KafkaLogs, Kube
@@ -109,12 +109,8 @@ class LogRecords:
 
     def _readoption(self, cluster: WALCluster) -> Readoption | None:
         """What a person declares, if it counts now."""
-        declared = cluster.metadata.annotations.get(READOPT_ANNOTATION)
-        found = None if declared is None else parse_readoption(declared)
-        time = self.clock.trusted()
-        if not isinstance(found, Readoption) or not found.stands(time) or found.problem_by(time) is not None:
-            return None
-        return found if why_not_readopted(self.kube, cluster) is None else None
+        said = without_restored(self.kube, cluster, read_declarations(cluster, self.clock.trusted()))
+        return said.readoption if said.readopt_problem is None else None
 
 
 def _require_answers(answers: Iterable[object]) -> None:

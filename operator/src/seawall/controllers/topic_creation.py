@@ -59,7 +59,7 @@ class TopicCreation:
         topics, note = with_brokers(cluster, action.topics, kafka.reassigner)
         placed = replace(action, topics=topics, note=note)
         names = [topic.name for topic in action.topics]
-        current, pool = self._same(cluster), pool_of(cluster)
+        current, pool = require_managed(self.kube, cluster), pool_of(cluster)
         if pool is None:
             raise Conflict("the Kafka cluster is not known yet")
         missing, shards = self._read(current, pool, names, kafka.logs)
@@ -71,9 +71,6 @@ class TopicCreation:
             raise Conflict(forming)
         kafka.admin.create_topics(placed.topics)
         return placed
-
-    def _same(self, cluster: WALCluster) -> WALCluster:
-        return require_managed(self.kube, cluster)
 
     def _read(
         self, cluster: WALCluster, pool: PoolId, names: Sequence[str], logs: KafkaLogs

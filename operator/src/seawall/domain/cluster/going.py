@@ -70,7 +70,7 @@ def records_to_decide(cluster: WALCluster, pool: PoolNow) -> dict[str, FenceReco
     """The records to write, of logs that Kafka has and about which nothing was decided yet."""
     return {
         name: replace(
-            pool.records.get(name) or _first_record(log), going=Going(_token(cluster), log.offsets.high_watermark)
+            pool.records.get(name) or first_record_of(log), going=Going(_token(cluster), log.offsets.high_watermark)
         )
         for name, log in pool.logs.items()
         if decided(cluster, pool.records.get(name)) is None
@@ -90,6 +90,10 @@ def _token(cluster: WALCluster) -> int:
     return zlib.crc32(cluster.metadata.uid.encode())
 
 
-def _first_record(log: LogNow) -> FenceRecord:
+def first_record_of(log: LogNow, readopted: int | None = None, revision: int | None = None) -> FenceRecord:
+    """The record of a log about which no database was asked."""
     ends = log.offsets
-    return first_record(ObservedLog(log.topic_id, ends.leader_epoch, ends.log_start, ends.high_watermark, None))
+    observed = ObservedLog(
+        log.topic_id, ends.leader_epoch, ends.log_start, ends.high_watermark, None, revision=revision
+    )
+    return first_record(observed, readopted)

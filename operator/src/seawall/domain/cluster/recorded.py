@@ -15,8 +15,8 @@ from dataclasses import dataclass, field, replace
 
 from seawall.api.meta import InvalidSpec
 from seawall.api.v1alpha1.cluster import WALCluster, WALStatus
-from seawall.domain.cluster.going import LogNow, PoolNow
-from seawall.domain.ledger.fence import BEFORE_ANY_DATABASE, ObservedLog, Readoption, first_record
+from seawall.domain.cluster.going import PoolNow, first_record_of
+from seawall.domain.ledger.fence import BEFORE_ANY_DATABASE, Readoption
 from seawall.domain.ledger.intents import FenceRecord
 from seawall.domain.ledger.observation import ReadShards, Unavailable
 from seawall.domain.ledger.page import LedgerPage
@@ -82,16 +82,12 @@ def find_recorded(
 def records_to_write(found: Recorded, pool: PoolNow, readopt: Readoption | None) -> dict[str, FenceRecord]:
     """The records to write; without those of logs that Kafka did not tell of. New ones have the readoption's mark."""
     mark = None if readopt is None else readopt.token
-    first = {name: _first_record(pool.logs[name], mark) for name in found.unrecorded if name in pool.logs}
+    first = {
+        name: first_record_of(pool.logs[name], mark, BEFORE_ANY_DATABASE)
+        for name in found.unrecorded
+        if name in pool.logs
+    }
     return {**first, **found.unmarked}
-
-
-def _first_record(log: LogNow, mark: int | None) -> FenceRecord:
-    ends = log.offsets
-    observed = ObservedLog(
-        log.topic_id, ends.leader_epoch, ends.log_start, ends.high_watermark, None, revision=BEFORE_ANY_DATABASE
-    )
-    return first_record(observed, mark)
 
 
 def with_shards(before: WALStatus | None, shards: frozenset[int]) -> WALStatus | None:

@@ -47,6 +47,11 @@ class Node:
         return names.node_name(self.cluster.name, self.id)
 
     @property
+    def pod_name(self) -> str:
+        """What the one pod of its StatefulSet is called."""
+        return f"{self.name}-0"
+
+    @property
     def volume(self) -> str:
         """What its volume is called."""
         return names.volume_name(self.cluster.name, self.id)

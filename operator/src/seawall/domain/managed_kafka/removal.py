@@ -129,7 +129,7 @@ def _begins(case: Case, node: Node) -> Disruption:
         return entry.model_copy(update=update)
     return Disruption(
         kind=DisruptionKind.KAFKA_NODE_REMOVAL,
-        name=_pod_name(node),
+        name=node.pod_name,
         uid="" if pod is None else pod.uid,
         start_time=case.observed.time.shared,
         budget_seconds=int(node.kafka.rollout.start_budget.total_seconds()),
@@ -173,7 +173,7 @@ def _of_its_pod(case: Case, node: Node) -> Waits:
     is_late = entry is not None and now > entry.start_time + timedelta(seconds=entry.budget_seconds)
     if not is_late:
         return Waits("its pod ends")
-    how = f"kubectl delete pod {_pod_name(node)} --force, if its machine is gone for good"
+    how = f"kubectl delete pod {node.pod_name} --force, if its machine is gone for good"
     return Waits(f"its pod does not end, and nothing else is restarted meanwhile: {how}", refused=True)
 
 
@@ -219,16 +219,12 @@ def _is_removed(case: Case, node: int) -> bool:
     return record is not None and record.removed
 
 
-def _pod_name(node: Node) -> str:
-    return f"{node.name}-0"
-
-
 def _is_own(entry: Disruption, node: Node) -> bool:
     """Whether the journal has this removal, or the restart of the same node, whose pod of before is gone already.
 
     That restart ends only when the node is back, which it may never be; and it is gone for good when it is stopped.
     """
-    if entry.name != _pod_name(node):
+    if entry.name != node.pod_name:
         return False
     has_gone = entry.kind == DisruptionKind.KAFKA_NODE_RESTART and entry.gone_time is not None
     return has_gone or entry.kind == DisruptionKind.KAFKA_NODE_REMOVAL
@@ -246,7 +242,7 @@ def _handed_back(case: Case) -> Disruption | None:
     No restart is taken back before its node is (rollout/finish.py).
     """
     entry = of_kind(case.cluster.status.disruption, DisruptionKind.KAFKA_NODE_REMOVAL)
-    is_there = entry is not None and entry.name in {_pod_name(node) for node in case.nodes}
+    is_there = entry is not None and entry.name in {node.pod_name for node in case.nodes}
     if entry is None or entry.gone_time is None or not is_there:
         return _without_own(case.cluster)
     return entry.model_copy(update={"kind": DisruptionKind.KAFKA_NODE_RESTART.value})

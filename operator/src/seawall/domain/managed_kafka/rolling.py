@@ -68,8 +68,7 @@ def of_voters(case: Case) -> Rolling | None:
 def is_of_the_roll(case: Case, node: Node) -> bool:
     """Whether it is the one that is restarted, so that it is expected to be away."""
     entry = _entry(case)
-    pod = f"{node.name}-0"
-    return entry is not None and entry.name == pod
+    return entry is not None and entry.name == node.pod_name
 
 
 def _roll(case: Case) -> RollStatus | None:

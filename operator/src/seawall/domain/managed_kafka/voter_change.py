@@ -84,7 +84,7 @@ def _go_on(case: Case, observed: VotersObserved, change: VoterChange, wish: Vote
 def _begins(case: Case, node: Node, wish: VoterWish) -> Disruption:
     return Disruption(
         kind=DisruptionKind.KAFKA_VOTER_CHANGE,
-        name=_pod_name(node),
+        name=node.pod_name,
         uid=wish.directory_id,
         start_time=case.observed.time.shared,
         budget_seconds=int(node.kafka.rollout.start_budget.total_seconds()),
@@ -93,7 +93,7 @@ def _begins(case: Case, node: Node, wish: VoterWish) -> Disruption:
 
 def _is_of(entry: Disruption, node: Node, wish: VoterWish) -> bool:
     """Whether the journal has this change, or the restart of the same node, which ends only when it votes again."""
-    if entry.name != _pod_name(node):
+    if entry.name != node.pod_name:
         return False
     is_own = entry.kind == DisruptionKind.KAFKA_VOTER_CHANGE and entry.uid == wish.directory_id
     return is_own or entry.kind == DisruptionKind.KAFKA_NODE_RESTART
@@ -108,7 +108,7 @@ def _stands_beside(entry: Disruption, case: Case, wish: VoterWish) -> bool:
     since, budget = entry.gone_time or entry.start_time, timedelta(seconds=entry.budget_seconds)
     if entry.kind not in _RESTARTS or case.observed.time.shared < since + budget or not is_replacement(case, wish):
         return False
-    controllers = {_pod_name(node) for node in case.nodes if node.pool.is_controller}
+    controllers = {node.pod_name for node in case.nodes if node.pool.is_controller}
     return entry.gone_time is None or entry.name not in controllers
 
 
@@ -130,10 +130,6 @@ def _ended(cluster: WALCluster, change: VoterChange | None) -> VotersDecision:
     if change is None and own is None:
         return silent(cluster, "all controllers vote that are declared", MANAGED_KAFKA_IDLE_SECONDS)
     return _record(cluster, None, None if own is not None else entry, "it is done, or not wished any more")
-
-
-def _pod_name(node: Node) -> str:
-    return f"{node.name}-0"
 
 
 def _record(cluster: WALCluster, change: VoterChange | None, entry: Disruption | None, message: str) -> VotersDecision:
