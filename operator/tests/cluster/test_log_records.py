@@ -333,11 +333,30 @@ def test_a_log_that_kafka_does_not_tell_of_is_reported_and_holds_up_no_other(
     process = process_of(world)
     obj, step = until_it_acts(world, process, RecordLogs)
     monkeypatch.setattr(FakeKafkaLogs, "describe_offsets", silent)
+    if trouble is not TopicTrouble.REFUSED:
+        process.perform(obj, step.actions[0])  # what answers is recorded first
     with pytest.raises(error):
         process.perform(obj, step.actions[0])
     assert world.records().keys() == {"wal_0", "wal_2"}
     live(world, process, ticks=4)
     assert reported(world) == f"{reason}: topic wal_1: nobody says"
+
+
+def test_a_pool_whose_leaders_do_not_answer_yet_is_recorded_one_after_another(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A broker is told of its new topics a moment after others are: nobody need hear of that."""
+    world = new_world()
+    honest, late = FakeKafkaLogs.describe_offsets, list(reversed(TOPICS))
+
+    def elected(self: Any, topics: Any) -> dict[str, LogOffsets | TopicFailure]:
+        late.pop()
+        failures = {name: TopicFailure(TopicTrouble.UNANSWERED, f"topic {name}: it is not the leader") for name in late}
+        return {**honest(self, topics), **{name: failures[name] for name in topics if name in failures}}
+
+    monkeypatch.setattr(FakeKafkaLogs, "describe_offsets", elected)
+    live(world, process_of(world), ticks=8)
+    assert world.records().keys() == set(TOPICS)
+    assert "ChangeUnanswered" not in {event.reason for event in world.kube.events}
+    assert len([event for event in world.kube.events if event.reason == "LogsRecorded"]) == len(TOPICS)
 
 
 # --- when a database is declared later

@@ -22,6 +22,8 @@ HTTP_ANSWER_SECONDS = 5.0
 """Deadline of an answer of a part of the database: a tick of the watch asks three."""
 HEARSAY_SECONDS = 1.0
 """How long a look waits for another one at a Kafka that did not answer before, rather than repeat what is known."""
+KAFKA_ELECTION_SECONDS = (0.1, 0.2, 0.4, 0.8)
+"""Until topics are asked again whose leader was elected a moment ago and does not know it yet."""
 KAFKA_GRACE_SECONDS = 5.0
 """Seconds that the client gets beyond its own deadline; it has never needed them."""
 KAFKA_RAW_CONNECT_SECONDS = 5.0

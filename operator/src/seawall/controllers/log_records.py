@@ -91,7 +91,7 @@ class LogRecords:
         now = make_pool_now(found.unrecorded, described, offsets, ReadShards({}, {}))
         records = records_to_write(found, now, readopt)
         self._write(pool, shards, records)
-        _require_answers((*described.values(), *offsets.values()))
+        _require_answers((*described.values(), *offsets.values()), is_progress=bool(records))
         if not records:
             raise Conflict("there is nothing to record any more")
         return replace(action, names=tuple(records))
@@ -113,11 +113,14 @@ class LogRecords:
         return said.readoption if said.readopt_problem is None else None
 
 
-def _require_answers(answers: Iterable[object]) -> None:
-    """That Kafka told of all topics: what it does not tell is not recorded, and has to be heard of."""
+def _require_answers(answers: Iterable[object], *, is_progress: bool) -> None:
+    """That Kafka told of all topics: what it does not tell is not recorded, and has to be heard of.
+
+    While topics get their first leaders some do not answer yet: as long as others do, the next tick asks again.
+    """
     failures = [answer for answer in answers if isinstance(answer, TopicFailure)]
     for failure in failures:
         if failure.why is TopicTrouble.REFUSED:
             raise Refused(failure.message)
-    if failures:
+    if failures and not is_progress:
         raise OutsideUnavailable(failures[0].message)

@@ -44,6 +44,17 @@ RETRIABLE = frozenset(
 )
 """What brokers say when the same request may succeed later."""
 
+ELECTING = frozenset(
+    {
+        KafkaError.LEADER_NOT_AVAILABLE,
+        KafkaError.NOT_LEADER_FOR_PARTITION,
+        KafkaError.OFFSET_NOT_AVAILABLE,
+        KafkaError.UNKNOWN_LEADER_EPOCH,
+    }
+)
+"""Those that pass within a moment of an election: Kafka's own admin client asks again, librdkafka's does not
+(Kafka 4.3, `ListOffsetsHandler.handlePartitionError`)."""
+
 NOT_SUPPORTED = frozenset(
     {
         KafkaError.CLUSTER_AUTHORIZATION_FAILED,

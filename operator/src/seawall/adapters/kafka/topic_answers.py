@@ -11,8 +11,9 @@ from typing import Any, TypeVar
 from confluent_kafka import IsolationLevel, KafkaError, KafkaException, TopicCollection, TopicPartition
 from confluent_kafka.admin import AdminClient, ListOffsetsResultInfo, OffsetSpec
 
-from seawall.adapters.kafka.errors import UNKNOWN_TOPIC, is_refusal, wait_for
+from seawall.adapters.kafka.errors import ELECTING, UNKNOWN_TOPIC, is_refusal, wait_for
 from seawall.adapters.kafka.values import described_topic_of
+from seawall.adapters.times import KAFKA_ELECTION_SECONDS
 from seawall.domain.errors import OutsideUnavailable
 from seawall.domain.kafka import ConfigChange, NewTopic, describe_illegal_name
 from seawall.domain.kafka_log import DescribedTopic, FirstSince, TopicFailure, TopicTrouble
@@ -91,7 +92,7 @@ def ask_topics(
             answers |= {topic: unanswered(topic, "there was no time left to ask") for topic in batch}
             continue
         try:
-            values, errors = wait_for(ask(client, batch, remaining), remaining)
+            values, errors = _ask_again(client, batch, ask, deadline)
         except KafkaException as failure:
             values, errors = {}, dict.fromkeys(batch, failure.args[0])  # refused by the client, before it was sent
         except OutsideUnavailable as silence:
@@ -100,6 +101,25 @@ def ask_topics(
         answers |= {topic: read(topic, value) for topic, value in values.items()}
         answers |= {topic: failure_of(topic, error) for topic, error in errors.items()}
     return answers
+
+
+def _ask_again(
+    client: AdminClient, batch: Sequence[str], ask: Ask, deadline: float
+) -> tuple[dict[str, Any], dict[str, KafkaError]]:
+    """The values and errors of a batch; those whose leader is being elected are asked again a few times."""
+    values: dict[str, Any] = {}
+    others: dict[str, KafkaError] = {}
+    for pause in (*KAFKA_ELECTION_SECONDS, None):
+        remaining = deadline - time.monotonic()
+        found, errors = wait_for(ask(client, batch, remaining), remaining)
+        values |= found
+        electing = [topic for topic, error in errors.items() if error.code() in ELECTING]
+        others = {**{topic: error for topic, error in others.items() if topic not in batch}, **errors}
+        if not electing or pause is None or deadline - time.monotonic() <= pause:
+            break
+        time.sleep(pause)
+        batch = electing
+    return values, others
 
 
 def list_offsets(
