@@ -14,7 +14,7 @@ from seawall.api.v1alpha1.restore import WALRestore
 from seawall.api.v1alpha1.restore_status import RestoreStage
 from seawall.controllers.cluster import WALClusterController
 from seawall.domain.cluster.actions import RecordLogs
-from seawall.domain.errors import Conflict, OutsideUnavailable, Refused
+from seawall.domain.errors import Conflict, OutsideUnavailable, Refused, SeawallError
 from seawall.domain.kafka_log import LogOffsets, TopicFailure, TopicTrouble
 from seawall.domain.ledger.fence import BEFORE_ANY_DATABASE
 from seawall.domain.ledger.intents import FenceRecord, database_digest
@@ -335,8 +335,9 @@ def test_a_log_that_kafka_does_not_tell_of_is_reported_and_holds_up_no_other(
     monkeypatch.setattr(FakeKafkaLogs, "describe_offsets", silent)
     if trouble is not TopicTrouble.REFUSED:
         process.perform(obj, step.actions[0])  # what answers is recorded first
-    with pytest.raises(error):
+    with pytest.raises(SeawallError) as failure:
         process.perform(obj, step.actions[0])
+    assert type(failure.value) is error
     assert world.records().keys() == {"wal_0", "wal_2"}
     live(world, process, ticks=4)
     assert reported(world) == f"{reason}: topic wal_1: nobody says"

@@ -48,6 +48,11 @@ def reported(trouble: TopicTrouble, error: type[Exception], reason: str) -> Call
     return story
 
 
+def elected_one_after_another() -> None:
+    with pytest.MonkeyPatch.context() as patch:
+        stories.test_a_pool_whose_leaders_do_not_answer_yet_is_recorded_one_after_another(patch)
+
+
 UNANSWERED = reported(TopicTrouble.UNANSWERED, OutsideUnavailable, "ChangeUnanswered")
 MUTANTS: tuple[Mutant, ...] = (
     (rewritten(decide, "plan_actions", "and recorded.wanting", "and False"), lost_without_a_database),
@@ -96,7 +101,11 @@ MUTANTS: tuple[Mutant, ...] = (
         rewritten(LogRecords, "write", "require_managed(self.kube, cluster)", "cluster"),
         asked_again(stories.make_object_anew),
     ),
-    (rewritten(log_records, "_require_answers", "if failures:", "if False:"), UNANSWERED),
+    (rewritten(log_records, "_require_answers", "if failures and not is_progress:", "if False:"), UNANSWERED),
+    (
+        rewritten(log_records, "_require_answers", "failures and not is_progress", "failures"),
+        elected_one_after_another,
+    ),
     (
         rewritten(fence, "as_met", "raise_intent(record, log_start)", "record", reading),
         stories.test_what_was_deleted_before_anybody_declared_the_database_was_taken_from_nobody,
