@@ -21,6 +21,7 @@ from seawall_e2e.objects import items
 from seawall_e2e.purges import Purges
 from seawall_e2e.refdb import WAL_CONFIG_MAP, RefDb, RefDbImages, build_refdb_images, in_sight
 from seawall_e2e.site import Site
+from seawall_e2e.subscriptions import build_subscription_image
 from seawall_e2e.toolbox import Toolbox, toolbox_shell
 from seawall_e2e.verifications import build_verification_image, install_spark_operator
 from seawall_e2e.waiting import wait_until
@@ -80,6 +81,13 @@ def backup_image(image: str) -> str:  # noqa: ARG001 - the cluster is up
     """The image of the backups, in the cluster, on which the Spark Operator is."""
     install_spark_operator()
     return build_backup_image()
+
+
+@pytest.fixture(scope="session")
+def subscription_image(image: str) -> str:  # noqa: ARG001 - the cluster is up
+    """The image of subscriptions, in the cluster, on which the Spark Operator is."""
+    install_spark_operator()
+    return build_subscription_image()
 
 
 @pytest.fixture(scope="session")

@@ -18,19 +18,10 @@ from seawall_e2e.purges import FAST, Purges
 from seawall_e2e.refdb import DATANODES, WAL_CONFIG_MAP, RefDb, in_sight
 from seawall_e2e.site import Site
 from seawall_e2e.soak import write_counts
-from seawall_e2e.subscriptions import build_subscription_image
-from seawall_e2e.verifications import install_spark_operator
 from seawall_e2e.waiting import wait_until
 
 RESTART_SECONDS = 60
 """What a driver that dies may cost."""
-
-
-@pytest.fixture(scope="module")
-def subscription_image(image: str) -> str:  # noqa: ARG001 - the cluster is up
-    """The image of subscriptions, in the cluster, on which the Spark Operator is."""
-    install_spark_operator()
-    return build_subscription_image()
 
 
 def mirror_while_rows_are_written(

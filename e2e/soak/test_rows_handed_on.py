@@ -16,20 +16,11 @@ from seawall_e2e.subscriptions import (
     RowsInBucket,
     RowsInTopic,
     Subscription,
-    build_subscription_image,
     digested,
     newest,
     targets_of,
 )
-from seawall_e2e.verifications import install_spark_operator
 from seawall_e2e.waiting import wait_until
-
-
-@pytest.fixture(scope="module")
-def subscription_image(image: str) -> str:  # noqa: ARG001 - the cluster is up
-    """The image of subscriptions, in the cluster, on which the Spark Operator is."""
-    install_spark_operator()
-    return build_subscription_image()
 
 
 def driver_is_another(subscription: Subscription, uid: str) -> bool:

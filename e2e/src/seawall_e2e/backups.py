@@ -95,14 +95,15 @@ class Backups(SparkJobs):
 
     def continue_from(self, parent: Backup) -> None:
         """Begins an incremental backup by hand, NEXT."""
-        self._begin(NEXT, parentRef={"name": parent.name})
+        self.begin(NEXT, parentRef={"name": parent.name})
 
     def back_up(self, name: str, **spec: Any) -> Backup:
         """A full backup by hand, to its end."""
-        self._begin(name, **spec)
+        self.begin(name, **spec)
         return self.wait_for(name)
 
-    def _begin(self, name: str, **spec: Any) -> None:
+    def begin(self, name: str, **spec: Any) -> None:
+        """Begins a backup by hand."""
         body = {"clusterRef": {"name": self.wal.name}, "verify": {"level": "Integrity"}, "timeout": "10m", **spec}
         apply(self._object("seawall.dev/v1alpha1", "WALBackup", name, body))
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import threading
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Self
 
@@ -133,7 +133,7 @@ class InvariantSampler:
         try:
             with self.site.toolbox.sampling(f"{self.site.prefix}_", self.site.namespace) as sample:
                 while not self._over.wait(PAUSE):
-                    now = self._completed(sample())
+                    now = self._completed(sample)
                     if now is None:
                         self.unanswered += 1
                         continue
@@ -145,11 +145,12 @@ class InvariantSampler:
             self._broken = error
             raise
 
-    def _completed(self, read: Mapping[str, Mapping[str, int]] | None) -> Sample | None:
-        """What the toolbox read, and what is read only now: intents, holds and acknowledged rows."""
-        if read is None:
-            return None
+    def _completed(self, sample: Callable[[], Mapping[str, Mapping[str, int]] | None]) -> Sample | None:
+        """What the toolbox reads, and what is read only then: intents, holds and acknowledged rows."""
         try:
+            read = sample()
+            if read is None:
+                return None
             objects = items(self.site.namespace, "configmaps", "walholds", "walclusters")
             needed = self.rows.needed(read["flushed"])
         except CommandFailed:

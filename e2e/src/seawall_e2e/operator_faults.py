@@ -60,6 +60,30 @@ class LeadingPodCrashed:
         return "the pod that leads"
 
 
+@dataclass(frozen=True, slots=True)
+class OperatorFrozen:
+    """SIGSTOP of the pod that leads until another leads; then both run, and the first one does not know it."""
+
+    operator: Operator
+    kind = FaultKind.OPERATOR_STOPPED
+
+    @contextmanager
+    def applied(self) -> Iterator[None]:
+        """Stops it until another leads; at the end it goes on, and every pod is ready."""
+        operator = self.operator
+        leader = wait_until(operator.leader, "one leads", explain=operator.log)
+        operator.signal(leader, "STOP")
+        try:
+            wait_until(lambda: operator.leader() not in {None, leader}, "another leads", explain=operator.log)
+            yield
+        finally:
+            operator.signal(leader, "CONT")
+        wait_until(operator.is_ready, f"{self} is ready again", every=0.5, explain=operator.log)
+
+    def __str__(self) -> str:
+        return "the pod that leads"
+
+
 @dataclass(slots=True)
 class StoppedBeforeDelete:
     """SIGSTOP of the pod that leads as soon as it has written an intent, which is before its delete; then SIGCONT.
