@@ -79,7 +79,8 @@ class Faults:
     def _partition(self, draw: Draw) -> Partitioned:
         """Between any two that speak with each other."""
         broker, other = self._broker(draw), Target("kafka", f"kafka-{(draw.victim + 1) % BROKERS}", "java")
-        leader = Target(self.site.operator.namespace, self.site.operator.leader() or "", "python")
+        leading = self.site.operator.leader()
+        leader = Target(self.site.operator.namespace, draw.of([] if leading is None else [leading]), "python")
         etcd = Target(self.site.namespace, "etcd-0", "etcd")
         pairs = (
             lambda: (broker, other),
