@@ -32,6 +32,7 @@ from seawall.domain.dataplane.metadata import MetadataSnapshot
 from seawall.domain.dataplane.metadata_tables import Routes
 from seawall.domain.dataplane.region_reports import RegionReports
 from seawall.domain.ledger import assess, fence, held, holds, mode, policy, regions
+from seawall.domain.min_isr import NO_LIMITS
 from seawall.domain.purge import state
 from seawall.domain.reassignment import stages
 from seawall.domain.reassignment.tracker import Progress
@@ -330,7 +331,7 @@ def object_read_once(patch: Patch) -> None:
 
 def replicas_not_counted(patch: Patch) -> None:
     """min.insync.replicas is raised for replicas that a run takes back, and not asked when it does."""
-    patch.setattr(wal_cluster, "limit_of", lambda _: None)
+    patch.setattr(wal_cluster, "observe_limits", lambda *_: NO_LIMITS)
     patch.setattr(stages, "may_cancel", lambda sight: (tuple(m.id for m in sight.moves_in(Progress.TO_CANCEL)), ""))
     patch.setattr(replication, "require_cancel", lambda *_: None)
 

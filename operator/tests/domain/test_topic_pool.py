@@ -6,6 +6,7 @@ from hypothesis import strategies as st
 
 from seawall.api.v1alpha1.topic_pool import GUARDED_CONFIGS, TopicsSpec
 from seawall.domain.kafka import ConfigChange, Topic
+from seawall.domain.min_isr import Limit, Limits
 from seawall.domain.topics.actions import CreateTopics, GuardRetention, RepairConfigs
 from seawall.domain.topics.pool import (
     RETENTION_CONFIGS,
@@ -62,6 +63,35 @@ def test_min_insync_replicas_is_raised_only_once_so_many_replicas_are_in_sync() 
     expected = (ConfigChange("wal_0", set={"min.insync.replicas": "2"}),)
     assert pool_of(arrived, min_insync_replicas="1").changes == expected
     assert pool_of(moving, min_insync_replicas="3").changes == expected, "it is lowered at once"
+
+
+@pytest.mark.parametrize(
+    ("limit", "now", "after"),
+    [
+        (None, "2", "2"),
+        (None, "1", "2"),
+        (Limit(1, is_lowered=False), "2", "2"),
+        (Limit(1, is_lowered=False), "1", "1"),
+        (Limit(1, is_lowered=True), "2", "1"),
+        (Limit(1, is_lowered=True), "1", "1"),
+        (Limit(2, is_lowered=True), "1", "2"),
+    ],
+)
+def test_a_run_limits_min_insync_replicas_of_its_own_topics_only(limit: Limit | None, now: str, after: str) -> None:
+    topics = make_topic("wal_0"), make_topic("wal_1")
+    configs = {topic.name: good_configs(SPEC, min_insync_replicas=now) for topic in topics}
+    limits = Limits({} if limit is None else {"wal_0": limit})
+    pool = observe_pool(SPEC, make_kafka(*topics), configs, limits)
+    changed = {change.topic: change.set for change in pool.changes}
+    assert changed.get("wal_0", {}).get("min.insync.replicas", now) == after
+    assert changed.get("wal_1", {}).get("min.insync.replicas", now) == "2"
+
+
+def test_a_topic_that_a_run_lowers_is_not_under_its_own_min_isr() -> None:
+    topics = make_topic("wal_0", isr=(1,)), make_topic("wal_1", isr=(1,))
+    configs = {topic.name: good_configs(SPEC, min_insync_replicas="1") for topic in topics}
+    pool = observe_pool(SPEC, make_kafka(*topics), configs, Limits({"wal_0": Limit(1, is_lowered=True)}))
+    assert pool.states == {"wal_0": TopicState.READY, "wal_1": TopicState.UNDER_MIN_ISR}
 
 
 @pytest.mark.parametrize(

@@ -17,6 +17,7 @@ from seawall.domain import clocks
 from seawall.domain.brokers import decide as brokers_step
 from seawall.domain.brokers import status as health
 from seawall.domain.brokers import view
+from seawall.domain.min_isr import NO_LIMITS
 from seawall.domain.partitions import NO_RATES, PartitionId, ThrottledReplicas
 from seawall.domain.reassignment import batch, case, stages, throttling, tracker
 from seawall.domain.reassignment import decide as replication_decide
@@ -193,7 +194,7 @@ def min_isr_stays_in_an_abort(patch: Patch) -> None:
 
 def min_isr_raised_in_mid_run(patch: Patch) -> None:
     """min.insync.replicas is raised for replicas that have arrived and may go back."""
-    patch.setattr(wal_cluster, "limit_of", lambda _: None)
+    patch.setattr(wal_cluster, "observe_limits", lambda *_: NO_LIMITS)
 
 
 def internal_min_isr_raised_in_mid_run(patch: Patch) -> None:

@@ -9,7 +9,6 @@ from typing import ClassVar, assert_never
 
 from seawall.api.meta import TOPICS_FINALIZER, InvalidSpec, Key
 from seawall.api.v1alpha1.cluster import WALCluster, WALClusterSpec, WALClusterStatus
-from seawall.api.v1alpha1.reassignment import ReassignmentStatus
 from seawall.controllers.controller import Controller
 from seawall.controllers.log_records import Known, LogRecords
 from seawall.controllers.topic_creation import CreatesIn, TopicCreation
@@ -34,13 +33,13 @@ from seawall.domain.kafka import KafkaConnection, KafkaView, NoKafka, Unreachabl
 from seawall.domain.kubernetes import ConfigMap
 from seawall.domain.ledger.observation import Unavailable
 from seawall.domain.ledger.page import LedgerPage
-from seawall.domain.min_isr import limit_of
 from seawall.domain.step import Event
 from seawall.domain.topics.actions import CreateTopics, DeleteTopics, GuardRetention, RepairConfigs
 from seawall.domain.topics.pool import Pool, TopicState, observe_pool, wal_topics
 from seawall.observe.connections import required_kafka, resolve_kafka
 from seawall.observe.declared_database import read_cluster
 from seawall.observe.kafka_nodes import why_forming
+from seawall.observe.reassignment_journal import observe_limits
 from seawall.observe.sharing import observe_sharing
 from seawall.ports import Clock, KafkaAdmin, KafkaClusters, KafkaLogs, Kube, Ledgers, TopicMeter
 
@@ -142,11 +141,9 @@ class WALClusterController(Controller[WALCluster, Observed, WALClusterStatus, Cl
         connection = resolve_kafka(spec.kafka.access(key), lambda name: self.kube.get_secret(Key(key.namespace, name)))
         return self.kafka_clusters.connect(key, connection) if isinstance(connection, KafkaConnection) else connection
 
-    def _observe_kafka(
-        self, key: Key, spec: WALClusterSpec, run: ReassignmentStatus | None
-    ) -> tuple[KafkaView | NoKafka, Pool | None]:
+    def _observe_kafka(self, obj: WALCluster, spec: WALClusterSpec) -> tuple[KafkaView | NoKafka, Pool | None]:
         """Only topics with a leader are asked for their configs: the others are too new to answer, or down."""
-        admin = self._connect(key, spec)
+        admin = self._connect(obj.metadata.key, spec)
         view = admin if isinstance(admin, NoKafka) else admin.view()
         if isinstance(admin, NoKafka) or isinstance(view, NoKafka):
             return view, None
@@ -155,13 +152,13 @@ class WALClusterController(Controller[WALCluster, Observed, WALClusterStatus, Cl
             configs = admin.describe_configs(led) if led else {}
         except OutsideUnavailable as error:
             return NoKafka(Unreachable.NOT_ANSWERING, str(error)), None
-        return view, observe_pool(spec.topics, view, configs, limit_of(run))
+        return view, observe_pool(spec.topics, view, configs, observe_limits(self.kube, obj))
 
     def _observe(
         self, obj: WALCluster, spec: WALClusterSpec, now: datetime, ledger: LedgerPage | Unavailable | None
     ) -> Observed:
         key = obj.metadata.key
-        kafka, pool = self._observe_kafka(key, spec, obj.status.reassignment)
+        kafka, pool = self._observe_kafka(obj, spec)
         self.meter.measure(key, pool)
         if not isinstance(kafka, KafkaView):
             return Observed(now, kafka)

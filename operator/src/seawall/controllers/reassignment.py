@@ -35,14 +35,11 @@ from seawall.domain.reassignment.journal import (
     DATA_KEY,
     LISTS_KEY,
     Journal,
-    UnreadableJournal,
-    decode_journal,
-    decode_lists,
     encode_journal,
     encode_lists,
     journal_key,
 )
-from seawall.domain.reassignment.observed import FoundJournal, KafkaState, Line, Observed, find_line
+from seawall.domain.reassignment.observed import KafkaState, Line, Observed, find_line
 from seawall.domain.reassignment.planning import (
     CannotPlan,
     demand_of,
@@ -54,6 +51,7 @@ from seawall.domain.reassignment.planning import (
 from seawall.domain.step import Event
 from seawall.domain.times import REASSIGNMENT_IDLE_THROTTLE_MINUTES
 from seawall.observe.partitions import PartitionObserver
+from seawall.observe.reassignment_journal import observe_journal
 from seawall.ports import Clock, Kube, ReassignmentMeter
 
 ABOUT = "Where partitions were and go to, for the reassignment in the WALCluster's status. Leave it alone."
@@ -99,7 +97,7 @@ class ReplicationController(Controller[WALCluster, Observed, WALClusterStatus, R
 
     def _observe(self, obj: WALCluster, time: TrustedTime, *, asks_throttled: bool) -> Observed:
         """Reads the journal, Kafka, and other WALClusters; without a run under way it plans one."""
-        spec, journal = obj.spec, self._journal(obj)
+        spec, journal = obj.spec, observe_journal(self.kube, obj)
         if isinstance(spec, InvalidSpec):
             return Observed(time, spec.message, journal)
         run = obj.status.reassignment
@@ -171,18 +169,6 @@ class ReplicationController(Controller[WALCluster, Observed, WALClusterStatus, R
         found = self.kube.get(WALCluster, obj.metadata.key)
         if found is None or found.metadata.resource_version != obj.metadata.resource_version:
             raise Conflict(f"WALCluster {obj.metadata.key} changed")
-
-    def _journal(self, obj: WALCluster) -> FoundJournal:
-        found = self.kube.get_config_map(journal_key(obj.metadata.key))
-        if found is None:
-            return FoundJournal()
-        is_foreign = found.controller_uid != obj.metadata.uid
-        try:
-            journal = decode_journal(found.binary_data.get(DATA_KEY, b""))
-            lists = decode_lists(found.binary_data[LISTS_KEY]) if LISTS_KEY in found.binary_data else {}
-        except UnreadableJournal as error:
-            return FoundJournal(str(error), found.resource_version, is_foreign)
-        return FoundJournal(journal, found.resource_version, is_foreign, lists)
 
     def _plan(self, obj: WALCluster, spec: WALClusterSpec, kafka: KafkaState) -> Journal | CannotPlan | None:
         """What a run would do. What somebody else moves is waited for: where it will be is not known."""

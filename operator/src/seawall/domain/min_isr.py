@@ -1,14 +1,14 @@
 """What min.insync.replicas may be beside a number of replicas: the one place of that rule.
 
 Two controllers depend on each other: replicas are the one's, min.insync.replicas is the other's. Both act at the same
-time, so neither trusts the order of their calls: while a run may take replicas away or back, nobody raises
-min.insync.replicas (`limit_of`); and right before replicas go it is read again (`why_not_fewer`, `why_not_cancel`).
+time, so neither trusts the order of their calls: while a run may take replicas of a topic away or back, nobody raises
+its min.insync.replicas (`Limits`); and right before replicas go it is read again (`why_not_fewer`, `why_not_cancel`).
 """
 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from seawall.api.v1alpha1.reassignment import AbortCause, ReassignmentStage, ReassignmentStatus
 from seawall.domain.partitions import Partition, PartitionId, Reassigning
@@ -16,7 +16,7 @@ from seawall.domain.partitions import Partition, PartitionId, Reassigning
 
 @dataclass(frozen=True, slots=True)
 class Limit:
-    """What a run lets min.insync.replicas be.
+    """What a run lets min.insync.replicas of a topic be.
 
     Attributes:
         most: it is not raised above this.
@@ -31,8 +31,29 @@ class Limit:
         return wanted > self.most and (now is None or wanted > now)
 
 
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """What a run lets min.insync.replicas be, topic by topic.
+
+    Attributes:
+        by_topic: of the topics that it gives another number of replicas.
+        others: of all others; None: anything, because it takes nothing of them.
+    """
+
+    by_topic: Mapping[str, Limit] = field(default_factory=dict)
+    others: Limit | None = None
+
+    def of(self, topic: str) -> Limit | None:
+        """What it may be of one topic; None: anything."""
+        return self.by_topic.get(topic, self.others)
+
+
+NO_LIMITS = Limits()
+"""No run may take replicas away."""
+
+
 def limit_of(run: ReassignmentStatus | None) -> Limit | None:
-    """What a run that is not over lets min.insync.replicas be; None: anything."""
+    """What a run that is not over lets it be of that of its topics that needs the lowest; None: anything."""
     if run is None or not run.is_active or run.most_min_in_sync_replicas is None:
         return None
     is_lowered = run.stage is ReassignmentStage.ABORTING and run.abort_cause is AbortCause.BY_PERSON

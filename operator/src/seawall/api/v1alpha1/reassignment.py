@@ -203,8 +203,10 @@ class ReassignmentStatus(StatusModel):
     rates_set: Annotated[tuple[Annotated[int, Field(ge=1)], ...], Field(max_length=16)] = ()
     """The throttles that the run has set, the newest last. Another rate is somebody else's, and stays."""
     most_min_in_sync_replicas: Annotated[int, Field(ge=1)] | None = None
-    """While the run may take replicas away or back: min.insync.replicas is not raised above this, and lowered to it
-    when replicas go back by an abort, or writes would stop. Absent: no partition gets another number of replicas."""
+    """While the run may take replicas away or back: the lowest min.insync.replicas that one of its topics may need. Of
+    each topic that gets another number of replicas it is not raised above what its fewest replicas allow, and lowered
+    to that when replicas go back by an abort, or writes would stop; of all others it stays. Absent: no partition gets
+    another number of replicas."""
     observed_generation: Annotated[int, Field(ge=0)] | None = None
     """The metadata.generation for which it was planned."""
     rebalanced_for: Annotated[str, Field(max_length=MAX_REBALANCE)] | None = None

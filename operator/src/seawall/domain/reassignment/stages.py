@@ -223,7 +223,10 @@ def _turn_back(case: Case, tracker: MoveTracker) -> Decision:
 
 
 def _most_min_isr(case: Case) -> int | None:
-    """What min.insync.replicas may be until the run is over: replicas that come may go back. None: as many stay."""
+    """The lowest that a topic's min.insync.replicas may have to be until the run is over; None: as many replicas stay.
+
+    Replicas that come may go back. Which topics it is for the journal says (`limits`).
+    """
     both = [(len(move.original), len(move.wanted)) for move in case.journal.moves]
     fewest = [min(before, after) for before, after in both if before != after]
     return most_min_isr(min(fewest)) if fewest else None

@@ -19,7 +19,7 @@ from seawall.api.v1alpha1.topic_pool import (
     TopicsSpec,
 )
 from seawall.domain.kafka import MIN_ISR, ConfigChange, Configs, KafkaView, NewTopic, Topic
-from seawall.domain.min_isr import Limit, most_min_isr
+from seawall.domain.min_isr import NO_LIMITS, Limit, Limits, most_min_isr
 from seawall.domain.topics.actions import CreateTopics, GuardRetention, RepairConfigs, TopicAction
 
 
@@ -118,26 +118,36 @@ def desired_configs(spec: TopicsSpec, replication_factor: int) -> dict[str, str]
 
 
 def observe_pool(
-    spec: TopicsSpec, kafka: KafkaView, configs: Mapping[str, Configs], limit: Limit | None = None
+    spec: TopicsSpec, kafka: KafkaView, configs: Mapping[str, Configs], limits: Limits = NO_LIMITS
 ) -> Pool:
     """Compares what is declared with what Kafka shows.
 
     `configs` has the existing topics with the prefix; one without an entry is too new for all brokers to know it.
-    `limit` is what a reassignment that may take replicas away lets min.insync.replicas be.
+    `limits` is what a reassignment that may take replicas away lets min.insync.replicas be.
     """
-    if limit is not None and limit.is_lowered and limit.most < spec.effective_min_in_sync_replicas():
-        spec = spec.model_copy(update={"min_in_sync_replicas": limit.most})
     known = {name: kafka.topics[name] for name in wal_topics(spec, kafka)}
-    drift = {name: _drift(spec, topic, configs[name], limit) for name, topic in known.items() if name in configs}
+    specs = {name: _lowered(spec, limits.of(name)) for name in known}
+    drift = {
+        name: _drift(specs[name], topic, configs[name], limits.of(name))
+        for name, topic in known.items()
+        if name in configs
+    }
     pool = spec.topic_names()
     wanted = set(pool)
     return Pool(
-        states={name: _state(spec, known.get(name), drift.get(name)) for name in pool},
+        states={name: _state(specs.get(name, spec), known.get(name), drift.get(name)) for name in pool},
         guards=tuple(guard for name in drift if (guard := _guard(name, configs[name]))),
         changes=tuple(drift[name] for name in pool if name in drift and drift[name].is_needed()),
         foreign=tuple(name for name in known if name not in wanted),
         under_replicated=sum(len(known[n].isr) < len(known[n].replicas) for n in pool if n in known),
     )
+
+
+def _lowered(spec: TopicsSpec, limit: Limit | None) -> TopicsSpec:
+    """What is declared, of a topic whose replicas go back: with as many in sync as its original ones can have."""
+    if limit is None or not limit.is_lowered or limit.most >= spec.effective_min_in_sync_replicas():
+        return spec
+    return spec.model_copy(update={"min_in_sync_replicas": limit.most})
 
 
 def wal_topics(spec: TopicsSpec, kafka: KafkaView) -> list[str]:
