@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from tests.reassignment.test_reassignment_min_isr import MIN_ISR
 from tests.reassignment.test_reassignment_run import of_three, raising, stages
 from tests.worlds.reassignment_world import World
 
@@ -48,6 +49,18 @@ def test_replicas_go_once(answers: int) -> None:
     world.declare(replicationFactor=2)
     world.settle()
     assert world.factors() == {2}
+    ended_well(world)
+
+
+@pytest.mark.parametrize("answers", ANSWERS)
+def test_a_topic_of_kafkas_own_gets_its_replicas_in_one_run(answers: int) -> None:
+    """One partition after another leaves its only broker: while it is shown with that one as well, it has four."""
+    world = World(of_three, most=1, internal_topics={"repair": True})
+    offsets = world.kafka.add_topic("__consumer_offsets", replicas=(4,), partitions=3, configs={MIN_ISR: "1"})
+    late(world, answers).declare({"excludeBrokers": [4]})
+    world.settle()
+    assert [sorted(offsets.replicas_of(number)) for number in range(3)] == [[1, 2, 3]] * 3
+    assert "ReassignmentAborting" not in stages(world)
     ended_well(world)
 
 

@@ -19,7 +19,7 @@ from seawall.domain.brokers import status as health
 from seawall.domain.brokers import view
 from seawall.domain.min_isr import NO_LIMITS
 from seawall.domain.partitions import NO_RATES, PartitionId, ThrottledReplicas
-from seawall.domain.reassignment import batch, case, stages, throttling, tracker
+from seawall.domain.reassignment import batch, case, planning, stages, throttling, tracker
 from seawall.domain.reassignment import decide as replication_decide
 from seawall.domain.reassignment import run as decide
 from seawall.domain.reassignment import tracker as leaders
@@ -321,6 +321,10 @@ MUTANTS: tuple[Mutant, ...] = (
     (
         rewritten(MoveTracker, "_plans_again", "self.direction is Direction.FORWARD and ", ""),
         stories.test_an_abort_gives_the_original_replicas_back_whoever_leads_by_now,
+    ),
+    (
+        rewritten(planning, "_is_wanted", "min(asked, _internal_factor(spec)) if topic in INTERNAL_TOPICS else ", ""),
+        partial(late_moves.test_a_topic_of_kafkas_own_gets_its_replicas_in_one_run, 5),
     ),
     (throttle_left, stories.test_the_transcript_of_a_replication_factor_that_grows),
     (lists_left, stories.test_the_transcript_of_a_replication_factor_that_grows),

@@ -115,7 +115,7 @@ class ReplicationController(Controller[WALCluster, Observed, WALClusterStatus, R
         if not is_active:
             return Observed(time, kafka, journal, self._plan(obj, spec, kafka), line=line)
         demand = demand_of(spec, kafka.settled())
-        wanted = journal.readable is None or is_still_wanted(journal.readable, demand)
+        wanted = journal.readable is None or is_still_wanted(journal.readable, spec, demand)
         return Observed(time, kafka, journal, is_still_wanted=wanted, line=line)
 
     def decide(self, obj: WALCluster, observed: Observed) -> ReplicationDecision:

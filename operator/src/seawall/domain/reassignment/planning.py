@@ -37,9 +37,13 @@ def internal_topics_to_move(spec: WALClusterSpec) -> frozenset[str]:
     return frozenset(INTERNAL_TOPICS) if spec.internal_topics.repair else frozenset()
 
 
+def _internal_factor(spec: WALClusterSpec) -> int:
+    return spec.internal_topics.replication_factor or spec.topics.replication_factor
+
+
 def _internal_factors(spec: WALClusterSpec, partitions: Collection[Partition]) -> dict[str, int]:
     """Kafka's own topics with partitions that have too few replicas. They never lose any."""
-    wanted = spec.internal_topics.replication_factor or spec.topics.replication_factor
+    wanted = _internal_factor(spec)
     factors: dict[str, list[int]] = {}
     for found in partitions:
         if found.id.topic in internal_topics_to_move(spec):
@@ -106,8 +110,18 @@ def freeze(
     return build_journal(placement.moves, demand.exclude, largest, now)
 
 
-def is_still_wanted(journal: Journal, demand: Demand) -> bool:
+def is_still_wanted(journal: Journal, spec: WALClusterSpec, demand: Demand) -> bool:
     """Whether a frozen plan is what is declared now: its replication factors, and the brokers that are excluded."""
     return journal.exclude == demand.exclude and all(
-        demand.replication_factor.get(move.id.topic, len(move.wanted)) == len(move.wanted) for move in journal.moves
+        _is_wanted(move.id.topic, len(move.wanted), spec, demand) for move in journal.moves
     )
+
+
+def _is_wanted(topic: str, replicas: int, spec: WALClusterSpec, demand: Demand) -> bool:
+    """Of Kafka's own topics as many as declared, or as any partition has: one that has arrived may show too many.
+
+    A broker that has not heard of the end of its move still shows the replicas that went with those that came.
+    """
+    asked = demand.replication_factor.get(topic, replicas)
+    least = min(asked, _internal_factor(spec)) if topic in INTERNAL_TOPICS else asked
+    return least <= replicas <= asked
