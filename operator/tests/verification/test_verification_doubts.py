@@ -20,18 +20,21 @@ LATER = Key(NAMESPACE, "later")
 MINUTE = timedelta(minutes=1)
 
 
-def verified(name: str, minute: int, *topics: str, bad: Sequence[str] = (), **other: Any) -> WALVerification:
-    """One that is over, by the minute of its end."""
+def verified(
+    name: str, minute: int, *topics: str, bad: Sequence[str] = (), took: int = 0, **other: Any
+) -> WALVerification:
+    """One that is over, by the minute of its end, and how many it took."""
     rows = [
         {"name": each, "topicId": f"id-{each}", "verifiedFrom": 5, "end": 9, "verified": each not in bad}
         for each in (*topics, *bad)
     ]
-    ended = (ENDED + minute * MINUTE).isoformat()
+    began, ended = ((ENDED + time * MINUTE).isoformat() for time in (minute - took, minute))
     status = {"stage": "Failed" if bad else "Completed", "outcome": "Failed" if bad else "Passed", "topics": rows}
+    times = {"startTime": began, "completionTime": ended}
     metadata = {**METADATA, "name": name, "uid": f"uid-{name}", **other.get("metadata", {})}
     spec = {**SPEC, **other.get("spec", {})}
     return WALVerification.parse(
-        {"metadata": metadata, "spec": spec, "status": {**status, "completionTime": ended, **other.get("status", {})}}
+        {"metadata": metadata, "spec": spec, "status": {**status, **times, **other.get("status", {})}}
     )
 
 
@@ -48,6 +51,21 @@ def test_the_newest_bad_verdict_stays_while_an_older_good_one_is_there() -> None
     assert why_it_stays(BAD, (OLD, verified("newer", 4, "a"), BAD)) is not None
     unproved = verified("unproved", 3, bad=("a",), status={"outcome": "Interrupted"})
     assert why_it_stays(unproved, (OLD, unproved)) is None
+
+
+def test_a_bad_verdict_stays_while_one_is_there_that_began_before_it_was_over() -> None:
+    """Its look may be the older one, however late it ended, or ends yet; nobody knows how while it runs."""
+    late, later = verified("late", 9, "a", took=6), verified("later", 9, "a", took=5)
+    assert why_it_stays(BAD, (late, BAD)) == "without it late would count again for topic a"
+    assert why_it_stays(BAD, (later, BAD)) is None
+    for stage, outcome in (("Running", None), ("Releasing", "Interrupted")):
+        status = {"stage": stage, "outcome": outcome, "completionTime": None}
+        runs = verified("runs", 9, bad=("a",), took=6, status=status)
+        assert why_it_stays(BAD, (runs, BAD)) == "without it runs could count for topic a"
+        assert why_it_stays(BAD, (verified("runs", 9, bad=("a",), took=5, status=status), BAD)) is None
+        assert why_it_stays(BAD, (verified("runs", 9, bad=("b",), took=6, status=status), BAD)) is None
+    unproved = verified("unproved", 9, bad=("a",), took=6, status={"outcome": "Interrupted"})
+    assert why_it_stays(BAD, (unproved, BAD)) is None
 
 
 def test_of_two_bad_verdicts_the_newer_one_stays() -> None:
@@ -138,6 +156,7 @@ def end(world: World, *, bad: Sequence[str] = ()) -> None:
             update = {
                 "stage": JobStage.FAILED if bad else JobStage.COMPLETED,
                 "outcome": "Failed" if bad else "Passed",
+                "start_time": world.time.now(),
                 "completion_time": world.time.now(),
                 "topics": rows,
             }

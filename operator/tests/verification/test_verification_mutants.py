@@ -194,13 +194,19 @@ def forged(*, is_named: bool) -> Callable[[], None]:
 
 
 NEWEST = doubted.test_the_newest_bad_verdict_stays_while_an_older_good_one_is_there
+BEGAN = doubted.test_a_bad_verdict_stays_while_one_is_there_that_began_before_it_was_over
 OF_TWO = doubted.test_of_two_bad_verdicts_the_newer_one_stays
 OUTLIVES = doubted.test_a_bad_verdict_outlives_its_ttl_and_goes_when_nothing_counts_without_it
 
 LAST_OF_ALL = "max((due for due, _ in self.by_time), default=None)"
 deleted_one = stories.test_an_application_that_is_deleted_is_not_made_again_as_the_same_attempt
 MUTANTS: tuple[Mutant, ...] = (
-    (rewritten(doubts, "why_it_stays", "time <= ended", "time < ended", doubted), NEWEST),
+    (rewritten(doubts, "why_it_stays", "began_at(each) <= ended", "began_at(each) < ended", doubted), NEWEST),
+    (
+        rewritten(doubts, "why_it_stays", "began_at(each) <= ended", "each.status.completion_time <= ended", doubted),
+        BEGAN,
+    ),
+    (rewritten(doubts, "_trusted_by", " or is_open", ""), BEGAN),
     (rewritten(doubts, "why_it_stays", "is_newer and ", "", doubted), OF_TWO),
     (rewritten(doubts, "_may_replace", "other.metadata.deletion_timestamp is None and ", ""), OF_TWO),
     (rewritten(doubts, "_may_replace", " and cluster_name(other) == cluster_name(obj)", ""), OF_TWO),

@@ -557,15 +557,22 @@ def now_of(world: World) -> datetime:
     return START + timedelta(milliseconds=world.database.now)
 
 
+def verified(
+    topic: str, topic_id: str, level: Level, start: int, ended: datetime, *, replays: bool = True, minutes: int = 0
+) -> Verified:
+    """What a verification says that took so long."""
+    return Verified(topic, topic_id, level, start, ended - timedelta(minutes=minutes), ended, replays=replays)
+
+
 def test_a_required_verification_bounds_by_its_start() -> None:
     world, topic_id = gated(Level.INTEGRITY)
     assert purge(world) == 0
     assert sentence(world) == "VerificationMissing"
     now = now_of(world)
     world.store.verified = (
-        Verified("wal_0", topic_id, Level.EQUIVALENCE, 6, now),
-        Verified("wal_0", topic_id, Level.COVERAGE, 12, now + timedelta(seconds=1)),
-        Verified("wal_0", "another", Level.EQUIVALENCE, 12, now + timedelta(seconds=2)),
+        verified("wal_0", topic_id, Level.EQUIVALENCE, 6, now),
+        verified("wal_0", topic_id, Level.COVERAGE, 12, now + timedelta(seconds=1)),
+        verified("wal_0", "another", Level.EQUIVALENCE, 12, now + timedelta(seconds=2)),
     )
     assert purge(world) == 6
 
@@ -574,9 +581,9 @@ def test_of_the_verifications_that_count_the_one_that_began_last_bounds() -> Non
     world, topic_id = gated(Level.COVERAGE)
     now = now_of(world)
     world.store.verified = (
-        Verified("wal_0", topic_id, Level.COVERAGE, 7, now - timedelta(minutes=20)),
-        Verified("wal_0", topic_id, Level.INTEGRITY, 5, now),
-        Verified("wal_0", topic_id, Level.INTEGRITY, 12, now - timedelta(hours=2)),
+        verified("wal_0", topic_id, Level.COVERAGE, 7, now - timedelta(minutes=20)),
+        verified("wal_0", topic_id, Level.INTEGRITY, 5, now),
+        verified("wal_0", topic_id, Level.INTEGRITY, 12, now - timedelta(hours=2)),
     )
     assert purge(world) == 7
 
@@ -602,12 +609,26 @@ def test_no_verification_counts_that_ended_before_one_that_found_the_log_bad() -
     """Whoever mends it may need what the earlier one would let go; a good one after it counts again."""
     world, topic_id = gated(Level.COVERAGE)
     now = now_of(world)
-    good = Verified("wal_0", topic_id, Level.EQUIVALENCE, 12, now - timedelta(minutes=20))
-    bad = Verified("wal_0", topic_id, Level.COVERAGE, 6, now - timedelta(minutes=10), replays=False)
+    good = verified("wal_0", topic_id, Level.EQUIVALENCE, 12, now - timedelta(minutes=20))
+    bad = verified("wal_0", topic_id, Level.COVERAGE, 6, now - timedelta(minutes=10), replays=False)
     world.store.verified = (good, bad)
     assert purge(world) == 0
     assert sentence(world) == "VerificationMissing"
-    world.store.verified = (good, bad, replace(bad, replays=True, finished_at=now - timedelta(minutes=5)))
+    world.store.verified = (good, bad, verified("wal_0", topic_id, Level.COVERAGE, 6, now - timedelta(minutes=5)))
+    assert purge(world) == 6
+
+
+def test_no_verification_counts_that_began_before_one_was_over_that_found_the_log_bad() -> None:
+    """However late it ended: what the bad one read may have come after all that it was told to read."""
+    world, topic_id = gated(Level.COVERAGE)
+    now = now_of(world)
+    bad = verified("wal_0", topic_id, Level.COVERAGE, 6, now - timedelta(minutes=30), replays=False, minutes=10)
+    ended = now - timedelta(minutes=5)
+    for minutes in (45, 30, 25):
+        world.store.verified = (bad, verified("wal_0", topic_id, Level.EQUIVALENCE, 12, ended, minutes=minutes))
+        assert purge(world) == 0
+        assert sentence(world) == "VerificationMissing"
+    world.store.verified = (bad, verified("wal_0", topic_id, Level.COVERAGE, 6, ended, minutes=24))
     assert purge(world) == 6
 
 
@@ -615,8 +636,8 @@ def test_a_good_verdict_from_the_future_counts_for_nothing() -> None:
     """It was written by a clock that was ahead: nobody knows whether it is newer than a bad one."""
     world, topic_id = gated(Level.COVERAGE)
     now = now_of(world)
-    bad = Verified("wal_0", topic_id, Level.COVERAGE, 6, now - timedelta(minutes=10), replays=False)
-    good = replace(bad, replays=True, finished_at=now + timedelta(minutes=30))
+    bad = verified("wal_0", topic_id, Level.COVERAGE, 6, now - timedelta(minutes=10), replays=False)
+    good = verified("wal_0", topic_id, Level.COVERAGE, 6, now + timedelta(minutes=30), minutes=35)
     world.store.verified = (good, bad)
     assert purge(world) == 0
     assert sentence(world) == "VerificationMissing"
@@ -628,10 +649,10 @@ def test_a_bad_verdict_about_another_log_or_from_before_takes_nothing_away() -> 
     world, topic_id = gated(Level.COVERAGE)
     now = now_of(world)
     world.store.verified = (
-        Verified("wal_0", topic_id, Level.COVERAGE, 6, now - timedelta(minutes=20)),
-        Verified("wal_0", "another", Level.COVERAGE, 6, now, replays=False),
-        Verified("wal_1", "another", Level.COVERAGE, 6, now, replays=False),
-        Verified("wal_0", topic_id, Level.COVERAGE, 6, now - timedelta(minutes=30), replays=False),
+        verified("wal_0", topic_id, Level.COVERAGE, 6, now - timedelta(minutes=20)),
+        verified("wal_0", "another", Level.COVERAGE, 6, now, replays=False),
+        verified("wal_1", "another", Level.COVERAGE, 6, now, replays=False),
+        verified("wal_0", topic_id, Level.COVERAGE, 6, now - timedelta(minutes=30), replays=False),
     )
     assert purge(world) == 6
 
@@ -639,8 +660,8 @@ def test_a_bad_verdict_about_another_log_or_from_before_takes_nothing_away() -> 
 def test_a_topic_that_was_read_and_does_not_replay_counts_for_nothing() -> None:
     world, topic_id = gated(Level.COVERAGE)
     now = now_of(world)
-    bad = Verified("wal_0", topic_id, Level.COVERAGE, 12, now - timedelta(minutes=10), replays=False)
-    good = Verified("wal_0", topic_id, Level.COVERAGE, 6, now - timedelta(minutes=5))
+    bad = verified("wal_0", topic_id, Level.COVERAGE, 12, now - timedelta(minutes=10), replays=False)
+    good = verified("wal_0", topic_id, Level.COVERAGE, 6, now - timedelta(minutes=5))
     world.store.verified = (bad, good)
     assert purge(world) == 6
 
@@ -648,7 +669,7 @@ def test_a_topic_that_was_read_and_does_not_replay_counts_for_nothing() -> None:
 def test_a_verification_that_is_too_old_says_so() -> None:
     world, topic_id = gated(Level.INTEGRITY)
     ended = now_of(world) - timedelta(hours=2)
-    world.store.verified = (Verified("wal_0", topic_id, Level.INTEGRITY, 12, ended),)
+    world.store.verified = (verified("wal_0", topic_id, Level.INTEGRITY, 12, ended),)
     assert purge(world) == 0
     assert sentence(world) == "VerificationTooOld"
 

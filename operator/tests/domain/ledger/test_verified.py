@@ -26,13 +26,26 @@ def verification(spec: dict[str, Any] | None = None, **status: Any) -> WALVerifi
 
 
 def test_the_start_of_a_topic_that_was_verified_counts_and_nothing_else() -> None:
-    assert verified_by(verification(topics=ROWS[:1])) == (Verified("wal_0", "id-0", Level.INTEGRITY, 20, ENDED),)
+    assert verified_by(verification(topics=ROWS[:1])) == (Verified("wal_0", "id-0", Level.INTEGRITY, 20, ENDED, ENDED),)
+
+
+def test_when_a_verification_began_is_its_start_and_not_its_end() -> None:
+    """One without a start is of when it was made; one that began after it ended had a clock that was wrong."""
+    hour = timedelta(hours=1)
+    began = {ENDED - 2 * hour: ENDED - 2 * hour, ENDED + hour: ENDED}
+    bad: dict[str, Any] = {"stage": "Failed", "outcome": "Failed", "topics": ROWS[1:]}
+    for start, counts in began.items():
+        for status in ({"topics": ROWS[:1]}, bad):
+            (found,) = verified_by(verification(None, **status, startTime=start.isoformat()))
+            assert (found.began_at, found.finished_at) == (counts, ENDED)
+    (found,) = verified_by(verification(topics=ROWS[:1], completionTime=(ENDED + hour).isoformat()))
+    assert (found.began_at, found.finished_at) == (ENDED, ENDED + hour)
 
 
 def test_the_topics_that_replay_count_when_another_one_does_not() -> None:
     assert verified_by(verification(stage="Failed", outcome="Failed")) == (
-        Verified("wal_0", "id-0", Level.INTEGRITY, 20, ENDED),
-        Verified("wal_1", "id-1", Level.INTEGRITY, 30, ENDED, replays=False),
+        Verified("wal_0", "id-0", Level.INTEGRITY, 20, ENDED, ENDED),
+        Verified("wal_1", "id-1", Level.INTEGRITY, 30, ENDED, ENDED, replays=False),
     )
 
 

@@ -31,7 +31,7 @@ class WALVerificationSpec(VerificationTemplate):
     """How large the Spark application is, where it differs from what the WALCluster says."""
     ttl_seconds_after_finished: TtlSeconds | None = None
     """Seconds after the end at which the object is deleted, with its application; absent means never. One
-    that found a topic bad stays while an older one is there that would count again without it."""
+    that found a topic bad stays while another one is there that would count without it."""
 
 
 class VerifiedTopic(StatusModel):

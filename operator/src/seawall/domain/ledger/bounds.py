@@ -28,6 +28,8 @@ class Verified:
     level: Level
     verified_from: int
     """The start that it used: min reads from of the topic's regions. Its end proves nothing about what lies below."""
+    began_at: datetime
+    """Nothing of the log was read before; never after `finished_at`."""
     finished_at: datetime
     replays: bool = True
     """False: it does not, or the level could not be proved. No verdict from before counts any more, of whatever level:
@@ -136,8 +138,9 @@ def _fitting(
     found: dict[str, list[Verified]] = {}
     for run in of_this_log:
         required = _requirement(run.topic, policies)
-        # No bad one is newer than the newest bad one: whatever is, is good.
-        is_newer = run.topic not in doubted or run.finished_at > doubted[run.topic]
+        # What began before a bad one was over has perhaps not read what that one read, however late it ended.
+        # No bad one began after the newest bad one was over: whatever did, is good.
+        is_newer = run.topic not in doubted or run.began_at > doubted[run.topic]
         # By a clock that was ahead it would be newer than bad ones of later, and for longer than it may count.
         is_ahead = run.finished_at - now > CLOCKS_AGREE
         if is_newer and required is not None and not is_ahead and run.level >= required.level:

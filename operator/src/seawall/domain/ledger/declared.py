@@ -10,13 +10,13 @@ from seawall.api.v1alpha1.hold import ALL_TOPICS, HeldFrom, HoldState, WALHold
 from seawall.api.v1alpha1.policy import WALPurgePolicy
 from seawall.api.v1alpha1.purge import WALPurge
 from seawall.api.v1alpha1.purge_template import PurgeTemplate
-from seawall.api.v1alpha1.spark_job import VERDICTS
 from seawall.api.v1alpha1.subscription import WAL_SUBSCRIPTION
 from seawall.api.v1alpha1.verification import WALVerification
 from seawall.api.v1alpha1.verification_level import VerificationLevel
 from seawall.domain.ledger.bounds import Verified
 from seawall.domain.ledger.held import Claim, Hold, LogIds, Renewal
 from seawall.domain.ledger.policy import Level, Policy, Requirement, Safety
+from seawall.domain.ledger.verdicts import began_at, doubt_time, proof_time
 
 
 def policy_of(obj: WALPurgePolicy | WALPurge) -> Policy | InvalidSpec:
@@ -51,15 +51,14 @@ def verified_by(obj: WALVerification) -> tuple[Verified, ...]:
 
     Of a spec that cannot be read the level is not known: what was found bad stays so, and what was good does not count.
     """
-    status, is_readable = obj.status, not isinstance(obj.spec, InvalidSpec)
-    if not status.is_over or status.completion_time is None:
-        return ()
+    status, is_readable, began = obj.status, not isinstance(obj.spec, InvalidSpec), began_at(obj)
     level = Level.COVERAGE if isinstance(obj.spec, InvalidSpec) else level_of(obj.spec.level)
-    ended, has_verdict = status.completion_time, status.outcome in VERDICTS
+    good, bad = proof_time(status) if is_readable else None, doubt_time(status)
+    found = ((row, good if row.verified else bad) for row in status.topics)
     return tuple(
-        Verified(row.name, row.topic_id, level, row.verified_from, ended, replays=row.verified)
-        for row in status.topics
-        if (is_readable if row.verified else has_verdict)
+        Verified(row.name, row.topic_id, level, row.verified_from, began, ended, replays=row.verified)
+        for row, ended in found
+        if ended is not None
     )
 
 

@@ -1,8 +1,8 @@
 """Which verifications must stay: a bad verdict that goes would let the good ones from before it count again.
 
 A verdict is in the status of its object alone. So the newest one that found a topic bad does not go by itself, by its
-ttl or a history limit, as long as an older one that found the same log good is there. Only statuses are compared: a
-spec that cannot be read may be read again by the next release.
+ttl or a history limit, as long as one is there that began before it was over and found the same log good, or may yet.
+Only statuses are compared: a spec that cannot be read may be read again by the next release.
 """
 
 from __future__ import annotations
@@ -12,40 +12,41 @@ from collections.abc import Iterable
 from seawall.api.v1alpha1.spark_job import VERDICTS
 from seawall.api.v1alpha1.verification import WALVerification, WALVerificationStatus
 from seawall.domain.cluster_name import cluster_name
+from seawall.domain.ledger.verdicts import began_at, doubt_time
 
 Logs = frozenset[tuple[str, str]]
 """Names and ids of topics."""
 
 
 def doubted_by(status: WALVerificationStatus) -> Logs:
-    """The topics that a verification which is over found bad."""
-    has_verdict = status.is_over and status.completion_time is not None and status.outcome in VERDICTS
+    """The topics that a verification has found bad."""
+    has_verdict = doubt_time(status) is not None
     return frozenset((row.name, row.topic_id) for row in status.topics if has_verdict and not row.verified)
 
 
 def why_it_stays(obj: WALVerification, found: Iterable[WALVerification]) -> str | None:
     """Why a verification must not go by itself, in one clause; None: it may. `found` are all of the namespace."""
-    doubted, ended = doubted_by(obj.status), obj.status.completion_time
+    doubted, ended = doubted_by(obj.status), doubt_time(obj.status)
     if not doubted or ended is None:
         return None
-    others = [
-        (time, each)
-        for each in found
-        if each.metadata.uid != obj.metadata.uid and (time := each.status.completion_time) is not None
-    ]
-    for time, each in others:
-        is_newer = (ended, obj.metadata.uid) < (time, each.metadata.uid)
+    others = [each for each in found if each.metadata.uid != obj.metadata.uid]
+    for each in others:
+        time = doubt_time(each.status)
+        is_newer = time is not None and (ended, obj.metadata.uid) < (time, each.metadata.uid)
         doubted -= doubted_by(each.status) if is_newer and _may_replace(each, obj) else frozenset()
-    for time, each in others:
+    for each in others:
         spoken_for = doubted & _trusted_by(each.status)
-        if spoken_for and time <= ended:
+        if spoken_for and began_at(each) <= ended:
             topic = min(name for name, _ in spoken_for)
-            return f"without it {each.metadata.name} would count again for topic {topic}"
+            would = "would count again" if each.status.is_over else "could count"
+            return f"without it {each.metadata.name} {would} for topic {topic}"
     return None
 
 
 def _trusted_by(status: WALVerificationStatus) -> Logs:
-    return frozenset((row.name, row.topic_id) for row in status.topics if status.is_over and row.verified)
+    """The topics that it found good, or reads and may yet find so."""
+    is_open = not status.is_over and status.outcome not in VERDICTS
+    return frozenset((row.name, row.topic_id) for row in status.topics if row.verified or is_open)
 
 
 def _may_replace(other: WALVerification, obj: WALVerification) -> bool:

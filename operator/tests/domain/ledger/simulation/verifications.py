@@ -22,6 +22,7 @@ class Job:
     topic_id: str
     level: Level
     start: int
+    began: int
 
 
 @dataclass
@@ -29,6 +30,7 @@ class Kept:
     """A verification with a verdict, from when it was over until somebody deleted it (ms)."""
 
     says: Verified
+    began: int
     finished: int
     removed: int | None = None
 
@@ -50,7 +52,7 @@ class Verifications:
         starts = [case.reads_from.at(at) for at in range(len(case.regions.topic)) if case.regions.topic[at] == row]
         known = [start for start in starts if start is not None]
         if starts and len(known) == len(starts):
-            self.jobs.append(Job(topic, self.logs[topic].topic_id, level, min(known)))
+            self.jobs.append(Job(topic, self.logs[topic].topic_id, level, min(known), self.database.now))
 
     def end(self, number: int, *, dies: bool = False, finds_damage: bool = False) -> None:
         """A job ends. It passes if the log is the one it was told of, has all that it was told to read, and decodes."""
@@ -60,9 +62,9 @@ class Verifications:
         log = self.logs[job.topic]
         replays = log.topic_id == job.topic_id and log.log_start <= job.start and not finds_damage
         if not dies:
-            finished_at = START + timedelta(milliseconds=now)
-            says = Verified(job.topic, job.topic_id, job.level, job.start, finished_at, replays=replays)
-            self.kept.append(Kept(says, now))
+            began_at, finished_at = (START + timedelta(milliseconds=time) for time in (job.began, now))
+            says = Verified(job.topic, job.topic_id, job.level, job.start, began_at, finished_at, replays=replays)
+            self.kept.append(Kept(says, job.began, now))
             self._publish()
 
     def remove(self, number: int) -> None:
@@ -74,7 +76,7 @@ class Verifications:
     def judge(self, required: Requirement, topic: str, before: int, decided_at: int) -> None:
         """A delete must stay below where a good one began that was there and young enough when it was decided.
 
-        One that ended before a bad one, which was there then and is still, is none.
+        One that began before a bad one was over, which was there then and is still, is none.
         """
         since = decided_at - required.max_age // timedelta(milliseconds=1)
         topic_id = self.logs[topic].topic_id
@@ -87,7 +89,7 @@ class Verifications:
             if each.says.replays
             and each.says.level >= required.level
             and each.finished >= since
-            and each.finished > doubted
+            and each.began > doubted
             and (each.removed is None or each.removed >= decided_at)
         ]
         assert before <= max(licenses, default=0), f"{topic} is deleted to {before}, and verified from {licenses}"

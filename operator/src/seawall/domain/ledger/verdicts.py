@@ -1,0 +1,24 @@
+"""When what a verification found counts, and since when it had looked at the log."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+from seawall.api.v1alpha1.spark_job import VERDICTS
+from seawall.api.v1alpha1.verification import WALVerification, WALVerificationStatus
+
+
+def proof_time(status: WALVerificationStatus) -> datetime | None:
+    """When the topics that it found good were; None: it is not over."""
+    return status.completion_time if status.is_over else None
+
+
+def doubt_time(status: WALVerificationStatus) -> datetime | None:
+    """When it found those bad that it did not find good; None: it is not over, or proved nothing of them either way."""
+    return status.completion_time if status.is_over and status.outcome in VERDICTS else None
+
+
+def began_at(obj: WALVerification) -> datetime:
+    """When it began: it has looked at nothing of before. A start that is after its end is of a clock that was wrong."""
+    start = obj.status.start_time or obj.metadata.creation_timestamp
+    return min(filter(None, (start, proof_time(obj.status), doubt_time(obj.status))))
