@@ -370,6 +370,20 @@ MUTANTS = (
         "test_verified.test_of_a_verification_whose_spec_cannot_be_read_the_bad_verdicts_count_alone()",
     ),
     Mutant(
+        "a bad verdict counts when its hold has gone",
+        f"{LEDGER}/verdicts.py",
+        "is_judged = status.is_over or status.stage is JobStage.RELEASING",
+        "is_judged = status.is_over",
+        "test_verified.test_what_was_found_bad_counts_before_the_hold_is_let_go_and_what_was_found_good_does_not()",
+    ),
+    Mutant(
+        "a good verdict counts before the verification is over",
+        f"{LEDGER}/verdicts.py",
+        "return status.completion_time if status.is_over else None",
+        "return status.completion_time or status.attempt_time",
+        "test_verified.test_what_was_found_bad_counts_before_the_hold_is_let_go_and_what_was_found_good_does_not()",
+    ),
+    Mutant(
         "the end of a verification used as the time of its look",
         f"{LEDGER}/verdicts.py",
         "filter(None, (start, ",

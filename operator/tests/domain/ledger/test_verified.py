@@ -54,6 +54,20 @@ def test_without_a_verdict_no_topic_is_said_to_be_bad(outcome: str | None) -> No
     assert [one.topic for one in verified_by(verification(stage="Failed", outcome=outcome))] == ["wal_0"]
 
 
+def test_what_was_found_bad_counts_before_the_hold_is_let_go_and_what_was_found_good_does_not() -> None:
+    """It says the same when it is over: whoever compares finds no other verdict."""
+    judged = (ENDED - timedelta(minutes=3)).isoformat()
+    status = {"outcome": "Failed", "attemptTime": judged, "startTime": judged}
+    found = verified_by(verification(None, stage="Releasing", completionTime=None, **status))
+    assert [(each.topic, each.finished_at.isoformat()) for each in found] == [("wal_1", judged)]
+    assert set(found) < set(verified_by(verification(None, stage="Failed", **status)))
+
+
+@pytest.mark.parametrize("stage", ["Holding", "Running"])
+def test_a_verdict_of_an_attempt_that_goes_on_is_none(stage: str) -> None:
+    assert verified_by(verification(stage=stage, outcome="Failed", attemptTime=ENDED.isoformat())) == ()
+
+
 @pytest.mark.parametrize("stage", ["Holding", "Running", "Releasing"])
 def test_a_verification_that_is_not_over_says_nothing(stage: str) -> None:
     assert verified_by(verification(stage=stage)) == ()

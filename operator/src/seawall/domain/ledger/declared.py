@@ -47,7 +47,7 @@ def level_of(level: VerificationLevel) -> Level:
 
 
 def verified_by(obj: WALVerification) -> tuple[Verified, ...]:
-    """What a verification that is over says of each topic; one that has no verdict says nothing.
+    """What a verification that has a verdict says of each topic: what is bad at once, what is good when it is over.
 
     Of a spec that cannot be read the level is not known: what was found bad stays so, and what was good does not count.
     """

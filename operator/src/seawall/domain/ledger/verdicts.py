@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import datetime
 
-from seawall.api.v1alpha1.spark_job import VERDICTS
+from seawall.api.v1alpha1.spark_job import VERDICTS, JobStage
 from seawall.api.v1alpha1.verification import WALVerification, WALVerificationStatus
 
 
@@ -14,8 +14,13 @@ def proof_time(status: WALVerificationStatus) -> datetime | None:
 
 
 def doubt_time(status: WALVerificationStatus) -> datetime | None:
-    """When it found those bad that it did not find good; None: it is not over, or proved nothing of them either way."""
-    return status.completion_time if status.is_over and status.outcome in VERDICTS else None
+    """When it found those bad that it did not find good; None: not yet, or it proved nothing of them either way.
+
+    They are bad from then on: older ones that are good must not count until its hold is let go, which may take long.
+    """
+    is_judged = status.is_over or status.stage is JobStage.RELEASING
+    time = status.attempt_time or status.completion_time
+    return time if is_judged and status.outcome in VERDICTS else None
 
 
 def began_at(obj: WALVerification) -> datetime:
