@@ -84,7 +84,9 @@ def pod_status(driver: Ended | Stuck) -> dict[str, Any]:
         condition = {"type": "PodScheduled", "status": "False", "reason": driver.reason, "message": driver.message}
         return {"phase": "Pending", "conditions": [condition]}
     if isinstance(driver, Ended):
-        state: dict[str, Any] = {"terminated": {"exitCode": driver.exit_code, "message": driver.message}}
+        ended = {"exitCode": driver.exit_code, "message": driver.message}
+        when = {} if driver.finished_at is None else {"finishedAt": driver.finished_at.isoformat()}
+        state: dict[str, Any] = {"terminated": {**ended, **when}}
     else:
         state = {"waiting": {"reason": driver.reason, "message": driver.message}}
     container = {"name": CONTAINER, "image": "x", "imageID": "", "ready": False, "restartCount": 0, "state": state}

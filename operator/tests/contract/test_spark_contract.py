@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from datetime import UTC, datetime
 
 import pytest
 
@@ -115,6 +116,7 @@ def test_the_states_of_executors_are_read(spark: SparkBed) -> None:
     [
         Ended(0, '{"version": 1}'),
         Ended(137, ""),
+        Ended(0, "late", datetime(2026, 11, 22, 6, 0, 7, tzinfo=UTC)),
         Stuck("ImagePullBackOff", 'Back-off pulling image "x"'),
         Stuck("Unschedulable", "0/1 nodes are available"),
     ],

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from seawall.api.meta import ConditionType
+import pytest
+
+from seawall.api.meta import ConditionType, Key
 from seawall.api.v1alpha1.purge import Stage, WALPurge
 from seawall.api.v1alpha1.spark_job import JobStage
 from seawall.api.v1alpha1.verification import WALVerification
 from seawall.domain.conditions import find_condition
-from tests.worlds.purge_world import SAFETY
+from seawall.domain.spark_job.application import Ended, SparkApplication
+from seawall.domain.spark_job.following import follow
+from tests.worlds.purge_world import NAMESPACE, SAFETY
 from tests.worlds.verification_world import CHECK, VerificationWorld
 
 REQUIRED: dict[str, Any] = {**SAFETY, "requireVerification": {"level": "Integrity", "maxAge": "24h"}}
@@ -75,6 +79,34 @@ def test_a_verification_of_long_ago_does_not_count() -> None:
     world.start_run(safety=REQUIRED)
     assert skipped(world.settle()) == {"VerificationTooOld"}
     assert set(world.log_starts().values()) == {0}
+
+
+@pytest.mark.parametrize("says_when", [True, False])
+def test_a_verdict_that_is_read_late_is_as_old_as_the_verdict(*, says_when: bool) -> None:
+    """No operator was there when its driver ended; where the node does not say when, its time was up long ago."""
+    world = VerificationWorld(slow=10**6, node_says_when=says_when)
+    flush_all(world)
+    world.start()
+    process = world.verifier()
+    world.settle_verification(process, ticks=30)
+    world.slow, ended = 0, world.time.time
+    world.run_spark()
+    world.time.time += timedelta(days=3)
+    found = world.settle_verification(process)
+    created = world.spark.applications[Key(NAMESPACE, "check-1")].created_at
+    assert found.status.verdict_time == (ended if says_when else created + timedelta(hours=6))
+    assert (found.status.stage, found.status.completion_time - ended > timedelta(days=3)) == (JobStage.COMPLETED, True)
+    world.start_run(safety=REQUIRED)
+    assert skipped(world.settle()) == {"VerificationTooOld"}
+    assert set(world.log_starts().values()) == {0}
+
+
+def test_a_verdict_of_a_node_whose_clock_is_ahead_is_no_younger_than_its_reading() -> None:
+    now = datetime(2026, 11, 22, 6, 0, tzinfo=UTC)
+    made = SparkApplication(Key(NAMESPACE, "check-1"), "uid", now - timedelta(minutes=5))
+    for finished_at in (now + timedelta(days=2), None):
+        found = follow(made, Ended(0, "", finished_at), now, timedelta(hours=6))
+        assert found == Ended(0, "", now)
 
 
 def test_a_verification_of_a_lower_level_does_not_count() -> None:

@@ -484,7 +484,7 @@ def test_what_came_of_it_is_counted_once() -> None:
     found = world.settle_verification()
     world.verifier().tick(CHECK)
     assert [status.outcome for status in world.meters.verifications] == [Outcome.PASSED]
-    assert world.meters.verified == {WAL: found.status.completion_time}
+    assert world.meters.verified == {WAL: found.status.verdict_time}
 
 
 def test_a_hold_that_came_back_after_the_end_is_let_go_again() -> None:

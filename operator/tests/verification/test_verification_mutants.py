@@ -198,6 +198,8 @@ BEGAN = doubted.test_a_bad_verdict_stays_while_one_is_there_that_began_before_it
 OF_TWO = doubted.test_of_two_bad_verdicts_the_newer_one_stays
 OUTLIVES = doubted.test_a_bad_verdict_outlives_its_ttl_and_goes_when_nothing_counts_without_it
 
+AS_OLD = "min(now, driver.finished_at or application.created_at + timeout)"
+read_late = purges.test_a_verdict_that_is_read_late_is_as_old_as_the_verdict
 LAST_OF_ALL = "max((due for due, _ in self.by_time), default=None)"
 deleted_one = stories.test_an_application_that_is_deleted_is_not_made_again_as_the_same_attempt
 MUTANTS: tuple[Mutant, ...] = (
@@ -232,6 +234,16 @@ MUTANTS: tuple[Mutant, ...] = (
         rewritten(assess, "assess", "read.shared_now or read.now", "read.now", memory),
         doubted.test_an_operator_whose_clock_is_behind_takes_no_old_verdict_for_recent,
     ),
+    (rewritten(following, "follow", AS_OLD, "now", attempt, restore_attempt), partial(read_late, says_when=True)),
+    (
+        rewritten(following, "follow", AS_OLD, "driver.finished_at or now", attempt, restore_attempt),
+        partial(read_late, says_when=False),
+    ),
+    (
+        rewritten(following, "follow", AS_OLD, AS_OLD.removeprefix("min(now, ")[:-1], purges),
+        purges.test_a_verdict_of_a_node_whose_clock_is_ahead_is_no_younger_than_its_reading,
+    ),
+    (rewritten(kind.Verification, "judge", "verdict_time=driver.finished_at,", ""), partial(read_late, says_when=True)),
     (rewritten(attempt, "run", "if lost is not None", "if False", decide), partial(deleted_one, "COMPLETED")),
     (rewritten(attempt, "_follow", ', "application_uid": application.uid', ""), partial(deleted_one, "")),
     (

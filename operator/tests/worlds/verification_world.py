@@ -49,12 +49,14 @@ class VerificationWorld(World):
     Attributes:
         bad: topics that do not replay.
         dies: how many of the next drivers die without a word.
+        node_says_when: whether the node of a driver says when it ended.
     """
 
     bad: set[str] = field(default_factory=set)
     dies: int = 0
     slow: int = 0
     """How many times the Spark Operator looks at a job before it ends."""
+    node_says_when: bool = True
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -165,7 +167,8 @@ class VerificationWorld(World):
             self.spark.report(key, "FAILED", driver=Ended(137, ""))
             return
         text, code = self.judge(key)
-        self.spark.report(key, "COMPLETED" if code == 0 else "FAILED", driver=Ended(code, text))
+        driver = Ended(code, text, self.time.time if self.node_says_when else None)
+        self.spark.report(key, "COMPLETED" if code == 0 else "FAILED", driver=driver)
 
     def judge(self, key: Key) -> tuple[str, int]:
         """What the job says of its request: a topic replays if its records are there."""

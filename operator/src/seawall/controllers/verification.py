@@ -9,6 +9,7 @@ from seawall.api.meta import InvalidSpec, Key
 from seawall.api.v1alpha1.spark_job import JobStage
 from seawall.api.v1alpha1.verification import WALVerification, WALVerificationStatus
 from seawall.controllers.spark_job import SparkJobController
+from seawall.domain.ledger.verdicts import proof_time
 from seawall.domain.verification.doubts import doubted_by, why_it_stays
 from seawall.domain.verification.kind import Verification
 from seawall.ports import VerificationMeter
@@ -26,7 +27,7 @@ class WALVerificationController(SparkJobController[WALVerification, WALVerificat
 
     def measure(self, obj: WALVerification) -> None:
         """When the log was last verified."""
-        ended, is_good = obj.status.completion_time, obj.status.stage is JobStage.COMPLETED
+        ended, is_good = proof_time(obj.status), obj.status.stage is JobStage.COMPLETED
         if ended is not None and is_good and not isinstance(obj.spec, InvalidSpec):
             self.meter.measure_verified(Key(obj.metadata.namespace, obj.spec.cluster_ref.name), ended)
 

@@ -379,9 +379,16 @@ MUTANTS = (
     Mutant(
         "a good verdict counts before the verification is over",
         f"{LEDGER}/verdicts.py",
-        "return status.completion_time if status.is_over else None",
-        "return status.completion_time or status.attempt_time",
+        "(status.verdict_time or status.completion_time) if status.is_over else None",
+        "status.completion_time or status.attempt_time",
         "test_verified.test_what_was_found_bad_counts_before_the_hold_is_let_go_and_what_was_found_good_does_not()",
+    ),
+    Mutant(
+        "a good verdict is as young as who read it is late",
+        f"{LEDGER}/verdicts.py",
+        "status.verdict_time or status.completion_time",
+        "status.completion_time",
+        "test_verified.test_what_was_found_good_is_as_old_as_the_verdict_and_what_was_found_bad_as_young_as_its_reading()",
     ),
     Mutant(
         "the end of a verification used as the time of its look",

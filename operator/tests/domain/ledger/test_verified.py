@@ -63,6 +63,14 @@ def test_what_was_found_bad_counts_before_the_hold_is_let_go_and_what_was_found_
     assert set(found) < set(verified_by(verification(None, stage="Failed", **status)))
 
 
+def test_what_was_found_good_is_as_old_as_the_verdict_and_what_was_found_bad_as_young_as_its_reading() -> None:
+    """Nobody knows how right the clock of a driver's node is: no bad verdict is older by it."""
+    driver, judged, began = ((ENDED - hours * timedelta(hours=1)).isoformat() for hours in (72, 1, 73))
+    times = {"verdictTime": driver, "attemptTime": judged, "startTime": began}
+    good, bad = verified_by(verification(None, stage="Failed", outcome="Failed", **times))
+    assert (good.finished_at.isoformat(), bad.finished_at.isoformat()) == (driver, judged)
+
+
 @pytest.mark.parametrize("stage", ["Holding", "Running"])
 def test_a_verdict_of_an_attempt_that_goes_on_is_none(stage: str) -> None:
     assert verified_by(verification(stage=stage, outcome="Failed", attemptTime=ENDED.isoformat())) == ()

@@ -69,7 +69,9 @@ def _driver(status: Mapping[str, Any]) -> Driver:
     states = [each.get("state") or {} for each in status.get("containerStatuses", ()) if each["name"] == CONTAINER]
     for state in states:
         if (ended := state.get("terminated")) is not None:
-            return Ended(int(ended["exitCode"]), ended.get("message") or "")
+            finished = ended.get("finishedAt")
+            finished_at = datetime.fromisoformat(finished) if finished else None
+            return Ended(int(ended["exitCode"]), ended.get("message") or "", finished_at)
         if (waiting := state.get("waiting")) is not None and waiting.get("reason", "") not in _STARTING:
             return Stuck(waiting["reason"], waiting.get("message") or "")
     for condition in status.get("conditions", ()):

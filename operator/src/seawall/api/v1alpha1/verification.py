@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field, StrictBool
@@ -100,6 +101,9 @@ class TopicCounts(StatusModel):
 class WALVerificationStatus(JobStatus):
     """How far the verification is, and its verdict."""
 
+    verdict_time: datetime | None = None
+    """When the driver ended whose verdict it is, by its node's clock, and never after the verdict was read. What is
+    verified is so old, however late that was."""
     report: Annotated[str, Field(max_length=2048)] | None = None
     """Where the report is, as a URI."""
     topic_counts: TopicCounts | None = None

@@ -9,8 +9,8 @@ from seawall.api.v1alpha1.verification import WALVerification, WALVerificationSt
 
 
 def proof_time(status: WALVerificationStatus) -> datetime | None:
-    """When the topics that it found good were; None: it is not over."""
-    return status.completion_time if status.is_over else None
+    """When the topics that it found good were so: when its driver ended, however late that was read. None: not over."""
+    return (status.verdict_time or status.completion_time) if status.is_over else None
 
 
 def doubt_time(status: WALVerificationStatus) -> datetime | None:

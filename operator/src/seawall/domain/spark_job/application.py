@@ -76,6 +76,8 @@ class Ended:
 
     exit_code: int
     message: str
+    finished_at: datetime | None = None
+    """When, by its node's clock; None: nobody says."""
 
 
 @dataclass(frozen=True, slots=True)

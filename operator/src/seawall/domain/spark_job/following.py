@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from enum import StrEnum
 
@@ -29,9 +29,13 @@ class NoVerdict:
 def follow(
     application: SparkApplication, driver: Driver, now: datetime, timeout: timedelta
 ) -> Ended | NoVerdict | Verdict:
-    """The driver's last word, or why it has none, or how far it is."""
+    """The driver's last word, or why it has none, or how far it is.
+
+    The last word is as old as it is, however late it is read. Where nobody says when the driver ended, it is taken to
+    have been when its time was up.
+    """
     if isinstance(driver, Ended):
-        return driver
+        return replace(driver, finished_at=min(now, driver.finished_at or application.created_at + timeout))
     if application.is_over:
         return NoVerdict(why_over(application), application.state)
     if now >= application.created_at + timeout:

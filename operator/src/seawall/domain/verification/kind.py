@@ -103,6 +103,7 @@ class Verification(JobKind[WALVerificationSpec, WALVerificationStatus]):
         return case.attempt_ends(
             found.outcome,
             found.sentence,
+            verdict_time=driver.finished_at,
             topics=topics,
             topic_counts=counts.model_copy(update={"verified": sum(row.verified for row in topics)}),
             counts=found.counts,
