@@ -173,6 +173,10 @@ MUTANTS: tuple[Mutant, ...] = (
         rewritten(comparison, "_plan_region", "found.topic == topic.name", "True"),
         comparison_stories.test_cuts_on_another_topic_of_the_request_are_not_compared,
     ),
+    (
+        rewritten(comparison, "_plan_region", "pairs[-1].newer.entry_id + 1 < region.reads_from", "False"),
+        comparison_stories.test_cuts_of_before_the_last_flush_are_no_proof_of_what_is_replayed_after_it,
+    ),
     (what_the_cut_has_counts_again, row_stories.test_what_the_older_cut_has_already_does_not_count_again),
 )
 

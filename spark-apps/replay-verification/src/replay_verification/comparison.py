@@ -5,7 +5,7 @@ rows at the older cut + entries (older, newer] of the log = rows at the newer cu
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 from itertools import pairwise
 
@@ -43,17 +43,23 @@ class Plan:
 
 
 def plan_comparison(
-    topics: tuple[Topic, ...], snapshot: Mapping[int, SnapshotRegion], states: Mapping[str, LogState]
+    topics: tuple[Topic, ...],
+    snapshot: Mapping[int, SnapshotRegion],
+    states: Mapping[str, LogState],
+    replayed: Collection[int],
 ) -> Plan:
-    """What can be compared of these topics, all of which have a state."""
+    """What can be compared of these topics, all of which have a state. `replayed` are the regions that replay any."""
     plan = Plan()
     for topic in topics:
         for region in topic.regions:
-            _plan_region(plan, topic, region, snapshot.get(region.id), states[topic.name])
+            own = snapshot.get(region.id)
+            _plan_region(plan, topic, region, own, states[topic.name], replays=region.id in replayed)
     return plan
 
 
-def _plan_region(plan: Plan, topic: Topic, region: Region, found: SnapshotRegion | None, state: LogState) -> None:
+def _plan_region(
+    plan: Plan, topic: Topic, region: Region, found: SnapshotRegion | None, state: LogState, *, replays: bool
+) -> None:
     own = found if found is not None and found.topic == topic.name else None  # entry ids are offsets of its topic
     if own is not None and (ahead := [cut for cut in own.cuts if cut.entry_id >= state.end]):
         said = (
@@ -61,7 +67,12 @@ def _plan_region(plan: Plan, topic: Topic, region: Region, found: SnapshotRegion
         )
         plan.findings.append(Finding(Kind.LOG_ENDS_BEFORE_CUT, topic.name, said, state.end, region.id))
     pairs = [] if own is None or own.append_mode else list(_pairs(own, state))
-    if pairs:
+    if pairs and replays and pairs[-1].newer.entry_id + 1 < region.reads_from:
+        # Flushed since: that the log was right up to there is no proof of what is replayed after the newest flush.
+        newest = f"its newest cut, at entry {pairs[-1].newer.entry_id}"
+        said = f"{newest}, lies before what it would read, from {region.reads_from} on: take the snapshot anew"
+        plan.left_out[region.id] = Comparison(NOT_COMPARED, said)
+    elif pairs:
         plan.pairs += pairs
     else:
         plan.left_out[region.id] = Comparison(NOT_COMPARED, _why_not(topic, found, state))

@@ -170,7 +170,8 @@ class Verifier:
         """How far logs were read for it is given."""
         states = broker.states(topic.name for topic in topics)
         there = tuple(topic for topic in topics if topic.name in states)  # the look after this tells of the others
-        plan = plan_comparison(there, snapshot, states)
+        replayed = {counts.region for counts in seen.regions if counts.tally.entries}
+        plan = plan_comparison(there, snapshot, states, replayed)
         _check_stable({topic: end for topic, (_, end) in plan.ranges().items()}, states)
         folder = self._request.snapshot_uri
         if plan.pairs and folder is not None:
