@@ -40,6 +40,7 @@ def records(draw: st.DrawFn) -> FenceRecord:
         draw(st.none() | st.integers(0, 2**32 - 1)),
         going=draw(st.none() | st.builds(Going, st.integers(0, 2**32 - 1), OFFSET)),
         issued=draw(st.none() | OFFSET),
+        readopted_at=draw(st.none() | st.integers(0, 2**40)),
     )
 
 
@@ -90,6 +91,20 @@ def test_another_format_is_written_only_where_the_store_has_two_revisions() -> N
     )  # fmt: skip
     assert decode_shard(written) == {name: record}
     assert encode_shard({name: replace(record, issued=None)})[3] == 3
+
+
+def test_the_time_of_a_readoption_is_kept_and_an_older_seawall_reads_all_other_records() -> None:
+    """One that knows no such time takes it for none; one that knows no such flag deletes nothing of these topics."""
+    topic_id = base64.urlsafe_b64encode(bytes(range(16))).rstrip(b"=").decode()
+    name = name_hash("greptimedb_wal_topic_7")
+    record = FenceRecord(topic_id, 3, 1000, 5000, 900, readopted=0xDEADBEEF, readopted_at=1_800_000_000)
+    written = encode_shard({name: record})
+    assert written.hex() == (
+        "53574c04" + written[4:8].hex() + "01" + name.hex() + bytes(range(16)).hex()
+        + "8904" + "e807" + "a01f" + "c701" + "03" + "deadbeef" + "80a4a7da06"
+    )  # fmt: skip
+    assert decode_shard(written) == {name: record}
+    assert encode_shard({name: replace(record, readopted_at=None)})[3] == 3
 
 
 def test_the_version_before_is_read() -> None:

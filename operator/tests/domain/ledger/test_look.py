@@ -11,9 +11,10 @@ from seawall.domain.dataplane.metadata import MetadataSnapshot
 from seawall.domain.ledger.fence import Break, Readoption, Verdict, parse_readoption
 from seawall.domain.ledger.held import Claim
 from seawall.domain.ledger.mode import Mode
+from seawall.domain.ledger.policy import Level
 from tests.domain.ledger.simulation.operator import START
 from tests.domain.ledger.simulation.world import World
-from tests.domain.ledger.test_scenarios import flush_all, grown, purge, sentence
+from tests.domain.ledger.test_scenarios import flush_all, gated, grown, now_of, purge, sentence, verified
 
 
 def test_a_person_readopts_a_topic_that_somebody_else_deleted_from() -> None:
@@ -146,6 +147,26 @@ def test_a_readoption_that_lingers_does_not_adopt_what_breaks_later() -> None:
     readopt(world, "that one too")
     world.beat(2)
     assert not world.store.records["wal_1"].broken
+
+
+def test_a_verdict_of_before_a_readoption_licenses_nothing_and_the_next_one_does() -> None:
+    """What was verified then was cut off; the log of this id is another one by now."""
+    world, topic_id = gated(Level.COVERAGE)
+    assert purge(world) == 0
+    log, now = world.logs["wal_0"], now_of(world)
+    good = verified("wal_0", topic_id, Level.COVERAGE, 12, now)
+    world.broken_since["wal_0"] = world.database.now
+    log.fail_over(keep_to=log.high_watermark - 3)
+    for _ in range(60):
+        log.append()
+    world.beat(4)
+    assert world.store.records["wal_0"].broken
+    world.store.verified = (good,)
+    readopt(world)
+    assert purge(world) == 0
+    assert (world.store.records["wal_0"].broken, sentence(world)) == (False, "VerificationMissing")
+    world.store.verified = (good, verified("wal_0", topic_id, Level.COVERAGE, 6, now + timedelta(seconds=2)))
+    assert purge(world) == 6
 
 
 def test_a_topic_that_is_only_suspected_when_a_readoption_comes_is_not_adopted() -> None:

@@ -223,6 +223,27 @@ MUTANTS = (
         "test_look.test_a_readoption_that_was_refused_does_not_come_into_force_by_waiting()",
     ),
     Mutant(
+        "a verdict of before a readoption",
+        f"{LEDGER}/bounds.py",
+        "return at is not None and run.began_at.timestamp() <= at",
+        "return False",
+        "test_look.test_a_verdict_of_before_a_readoption_licenses_nothing_and_the_next_one_does()",
+    ),
+    Mutant(
+        "a readoption whose time is not kept",
+        f"{LEDGER}/identities.py",
+        "adoption.token, math.ceil(at.timestamp()))",
+        "adoption.token)",
+        "test_look.test_a_verdict_of_before_a_readoption_licenses_nothing_and_the_next_one_does()",
+    ),
+    Mutant(
+        "a readoption that counts only when it is written down",
+        f"{LEDGER}/assess.py",
+        "tuple(each for each in read.verified if each.topic not in adopted)",
+        "read.verified",
+        "test_look.test_a_verdict_of_before_a_readoption_licenses_nothing_and_the_next_one_does()",
+    ),
+    Mutant(
         "stale accepted",
         f"{LEDGER}/rules.py",
         "return case.any_region(case.freshness.stale)",
@@ -316,8 +337,8 @@ MUTANTS = (
     Mutant(
         "any verification of the topic's name accepted",
         f"{LEDGER}/bounds.py",
-        "[run for run in verified if run.topic_id == ids.get(run.topic)]",
-        "list(verified)",
+        "[run for run in claims.verified if run.topic_id == ids.get(run.topic)]",
+        "list(claims.verified)",
         "test_scenarios.test_a_required_verification_bounds_by_its_start()",
     ),
     Mutant(

@@ -96,6 +96,7 @@ def assess(memory: Memory, read: Read, prune_mode: PruneMode, policies: Iterable
     counted = table.followers.of_regions(regions.region[counts[regions.topic]])
     identities = find_identities(memory, read, replace(table, followers=counted), topics, reports_history)
     findings = find_findings(memory, read, table.names, identities)
+    adopted = {name for name, found in identities.items() if found.is_readopted}
     observed_at = _recorded_at(names, read, recorded_since)
     fresh = freshness(reports_history, regions, read.began, stale_after, Evidence(observed_at, open_grace))
     around = Surroundings(
@@ -119,7 +120,7 @@ def assess(memory: Memory, read: Read, prune_mode: PruneMode, policies: Iterable
         lost_records=read.lost_records,
         contested=read.contested,
         fence_broken=frozenset(findings),
-        verified=read.verified,
+        verified=tuple(each for each in read.verified if each.topic not in adopted),
         stopped=read.stopped,
         unused=read.unused,
         dead=dead.sentences,
@@ -130,7 +131,6 @@ def assess(memory: Memory, read: Read, prune_mode: PruneMode, policies: Iterable
     watched = Watched(too_short, long_enough, followers)
     bounds = make_bounds(names, read.logs, claims, watched, read.shared_now or read.now)
     bounds = replace(bounds, restarting=kept_for_restarts(read.restarts, regions, topics, bounds))
-    adopted = {name for name, found in identities.items() if found.is_readopted}
     flushed = flushed_ids.remember(memory.flushed.forget(_regions_of(table, adopted)), regions, counted)
     fresh = replace(fresh, dead=dead.dead, contradicted=dead.contradicted)
     inputs = Inputs(prune_mode, regions, fresh, topics, bounds)

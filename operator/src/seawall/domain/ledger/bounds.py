@@ -87,7 +87,7 @@ def make_bounds(
     floor_of_all = None if everything is None else (0, everything)
     held = [floor_of_all or lowest.get(name) for name in names]
     ids = {name: log.topic_id for name, log in logs.items()}
-    fitting = _fitting(claims.verified, ids, claims.policies, now)
+    fitting = _fitting(claims, ids, now)
     found = _greatest_recent(fitting, claims.policies, now)
     records = (claims.records.get(name) for name in names)
     return Bounds(
@@ -123,21 +123,18 @@ def make_bounds(
     )
 
 
-def _fitting(
-    verified: Iterable[Verified],
-    ids: Mapping[str, str | None],
-    policies: Mapping[str, EffectivePolicy],
-    now: datetime,
-) -> dict[str, list[Verified]]:
+def _fitting(claims: Claims, ids: Mapping[str, str | None], now: datetime) -> dict[str, list[Verified]]:
     """By topic the good runs that looked at the log which Kafka has, as closely as the topic's policy requires."""
-    of_this_log = [run for run in verified if run.topic_id == ids.get(run.topic)]
+    of_this_log = [run for run in claims.verified if run.topic_id == ids.get(run.topic)]
     doubted: dict[str, datetime] = {}
     for run in of_this_log:
         if not run.replays:
             doubted[run.topic] = max(run.finished_at, doubted.get(run.topic, run.finished_at))
     found: dict[str, list[Verified]] = {}
     for run in of_this_log:
-        required = _requirement(run.topic, policies)
+        if _is_of_before_readoption(run, claims.records.get(run.topic)):
+            continue
+        required = _requirement(run.topic, claims.policies)
         # What began before a bad one was over has perhaps not read what that one read, however late it ended.
         # No bad one began after the newest bad one was over: whatever did, is good.
         is_newer = run.topic not in doubted or run.began_at > doubted[run.topic]
@@ -146,6 +143,12 @@ def _fitting(
         if is_newer and required is not None and not is_ahead and run.level >= required.level:
             found.setdefault(run.topic, []).append(run)
     return found
+
+
+def _is_of_before_readoption(run: Verified, record: FenceRecord | None) -> bool:
+    """Whether a person readopted the log since it began: what it read may have been cut off, and written anew."""
+    at = None if record is None else record.readopted_at
+    return at is not None and run.began_at.timestamp() <= at
 
 
 def _greatest_recent(

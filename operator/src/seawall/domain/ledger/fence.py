@@ -193,7 +193,7 @@ def judge(before: Finding | None, now: Finding | None) -> Verdict:
     return Verdict.BROKEN if before is not None or now.what is Break.STANDING else Verdict.SUSPECTED
 
 
-def first_record(observed: ObservedLog, readopted: int | None = None) -> FenceRecord:
+def first_record(observed: ObservedLog, readopted: int | None = None, readopted_at: int | None = None) -> FenceRecord:
     """The record of first contact, or of a readoption: the intent is the log start."""
     return FenceRecord(
         observed.topic_id,
@@ -207,6 +207,7 @@ def first_record(observed: ObservedLog, readopted: int | None = None) -> FenceRe
         revision=observed.revision,
         database=observed.database,
         issued=observed.issued,
+        readopted_at=readopted_at,
     )
 
 

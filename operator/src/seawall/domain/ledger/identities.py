@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -35,6 +36,8 @@ def identify(
     before: Finding | None,
     adoption: Readoption | None,
     now: datetime,
+    *,
+    shared_now: datetime,
 ) -> Identity:
     """What the fence says of a log after one more look.
 
@@ -44,6 +47,7 @@ def identify(
         before: what the look before found.
         adoption: what a person says, if who looks follows it.
         now: the operator's wall clock.
+        shared_now: the clock by which verdicts are written.
     """
     finding = fence.find_break(record, observed)
     if record is None:
@@ -55,7 +59,7 @@ def identify(
     is_foreign = record.topic_id == observed.topic_id and observed.log_start > record.intent
     is_wrong = record.broken or is_foreign or fence.is_of_other_database(record, observed)
     if adoption is not None and is_wrong and adoption.may_adopt(record, now):
-        return _readopted(observed, adoption)
+        return _readopted(observed, adoption, shared_now)
     verdict = fence.judge(before, finding)
     renewed = fence.renew(record, observed, verdict)
     renewed = renewed if adoption is None else adoption.mark(renewed, now)
@@ -78,9 +82,9 @@ def _lacks_database(record: FenceRecord, observed: ObservedLog) -> bool:
     return record.database is None and observed.database is not None
 
 
-def _readopted(observed: ObservedLog, adoption: Readoption) -> Identity:
+def _readopted(observed: ObservedLog, adoption: Readoption, at: datetime) -> Identity:
     """A new record; what does not fit even then (the log still ends before a known id) is a finding again."""
-    record = fence.first_record(observed, adoption.token)
+    record = fence.first_record(observed, adoption.token, math.ceil(at.timestamp()))
     finding = fence.find_break(record, replace(observed, went_back=None, cut=None))
     return Identity(fence.judge(None, finding), finding, record, is_urgent=True, is_readopted=True)
 
@@ -138,7 +142,8 @@ def find_identities(
             _cut_clause(memory, read, name),
             issued if issued != revision else None,
         )
-        found[name] = identify(read.records.get(name), observed, memory.findings.get(name), read.readoption, read.now)
+        record, before, shared = read.records.get(name), memory.findings.get(name), read.shared_now or read.now
+        found[name] = identify(record, observed, before, read.readoption, read.now, shared_now=shared)
     return found
 
 

@@ -9,7 +9,8 @@ Layout of a shard, version 3 (big-endian; `varint` is LEB128, unsigned; `zigzag`
 
     magic "SWL"   3 bytes
     version       1 byte      2 lacks the flags 32 and 64 and is read, too, as are 3 and 4; all others are refused.
-                              4 is written where a record has flag 256, so that an older Seawall reads all others
+                              4 is written where a record has flag 256 or 512, so that an older Seawall reads all
+                              others: one that does not know a flag refuses the shard, and deletes nothing of its topics
     crc32         4 bytes     of all that follows, begun with the version's byte since version 3
     count         varint
     then for each record, sorted by name hash:
@@ -18,7 +19,8 @@ Layout of a shard, version 3 (big-endian; `varint` is LEB128, unsigned; `zigzag`
     flags         1 byte, since version 4 a varint
                               1 leader epoch known · 2 min flushed known · 4 broken · 8 readopted
                               16 max flushed known · 32 revision known · 64 database known
-                              128 it goes with its WALCluster · 256 issued revision known; others are refused
+                              128 it goes with its WALCluster · 256 issued revision known
+                              512 time of the readoption known; others are refused
     log start     varint
     end           varint      high watermark less log start
     intent        zigzag      intent less log start
@@ -31,6 +33,7 @@ Layout of a shard, version 3 (big-endian; `varint` is LEB128, unsigned; `zigzag`
     going         4 bytes     crc32 of the uid of the WALCluster that it goes with; only with flag 128
     end then      zigzag      where the log ended when that was decided, less log start; only with flag 128
     issued        varint      only with flag 256
+    readopted at  varint      only with flag 512
 """
 
 from __future__ import annotations
@@ -53,10 +56,10 @@ _WITHOUT_VERSION_IN_CHECKSUM = 2
 _MAGIC = b"SWL"
 _HEAD = len(_MAGIC) + 1 + 4
 _HASH, _ID, _DATABASE_ID = 8, 16, 8
-_EPOCH, _MIN_FLUSHED, _BROKEN, _READOPTED, _MAX_FLUSHED, _REVISION, _DATABASE, _GOING, _ISSUED = (
-    1 << bit for bit in range(9)
+_EPOCH, _MIN_FLUSHED, _BROKEN, _READOPTED, _MAX_FLUSHED, _REVISION, _DATABASE, _GOING, _ISSUED, _READOPTED_AT = (
+    1 << bit for bit in range(10)
 )
-_FLAGS = (1 << 9) - 1
+_FLAGS = (1 << 10) - 1
 _MAX_VARINT = 10
 
 
@@ -102,6 +105,14 @@ class FenceRecord:
     """None: no deletion was decided. What an older deletion decided, which was called off, stays and counts no more."""
     issued: int | None = None
     """The greatest revision that any writer of the metadata store may have had then; it only rises. None: as above."""
+    readopted_at: int | None = None
+    """When a person readopted the log, by which this record began: seconds since 1970, rounded up. None: nobody did, or
+    an older Seawall wrote it."""
+
+    @property
+    def is_of_old_format(self) -> bool:
+        """Whether a Seawall of before version 4 can read it."""
+        return self.issued is None and self.readopted_at is None
 
     @property
     def issued_revision(self) -> int | None:
@@ -139,7 +150,7 @@ def encode_shard(shard: Shard) -> bytes:
     Raises:
         ValueError: a topic id is none, or an offset is negative.
     """
-    version = VERSION if any(record.issued is not None for record in shard.values()) else _WITHOUT_ISSUED
+    version = _WITHOUT_ISSUED if all(record.is_of_old_format for record in shard.values()) else VERSION
     body = b"".join((_varint(len(shard)), *(key + _encode(shard[key], version) for key in sorted(shard))))
     return _MAGIC + bytes([version]) + _checksum(version, body).to_bytes(4) + body
 
@@ -187,6 +198,8 @@ def _encode(record: FenceRecord, version: int) -> bytes:
         flags, tail = flags | _GOING, tail + record.going.token.to_bytes(4) + end
     if record.issued is not None:
         flags, tail = flags | _ISSUED, tail + _varint(record.issued)
+    if record.readopted_at is not None:
+        flags, tail = flags | _READOPTED_AT, tail + _varint(record.readopted_at)
     shown = _varint(flags) if version == VERSION else bytes([flags])
     offsets = _varint(record.log_start) + _varint(record.high_watermark - record.log_start)
     return _id_bytes(record.topic_id) + shown + offsets + _zigzag(record.intent - record.log_start) + tail
@@ -211,6 +224,7 @@ def _decode(reader: _Reader, version: int) -> FenceRecord:
         database=reader.take(_DATABASE_ID) if flags & _DATABASE else None,
         going=Going(int.from_bytes(reader.take(4)), log_start + reader.zigzag()) if flags & _GOING else None,
         issued=reader.varint() if flags & _ISSUED else None,
+        readopted_at=reader.varint() if flags & _READOPTED_AT else None,
         broken=bool(flags & _BROKEN),
     )
 
