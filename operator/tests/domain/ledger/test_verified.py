@@ -33,9 +33,10 @@ def test_when_a_verification_began_is_its_start_and_not_its_end() -> None:
     """One without a start is of when it was made; one that began after it ended had a clock that was wrong."""
     hour = timedelta(hours=1)
     began = {ENDED - 2 * hour: ENDED - 2 * hour, ENDED + hour: ENDED}
+    good: dict[str, Any] = {"topics": ROWS[:1]}
     bad: dict[str, Any] = {"stage": "Failed", "outcome": "Failed", "topics": ROWS[1:]}
     for start, counts in began.items():
-        for status in ({"topics": ROWS[:1]}, bad):
+        for status in (good, bad):
             (found,) = verified_by(verification(None, **status, startTime=start.isoformat()))
             assert (found.began_at, found.finished_at) == (counts, ENDED)
     (found,) = verified_by(verification(topics=ROWS[:1], completionTime=(ENDED + hour).isoformat()))

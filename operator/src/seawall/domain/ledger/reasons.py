@@ -189,7 +189,7 @@ class Reason(Explained):
     )
     VERIFICATION_MISSING = (
         "VerificationMissing",
-        "A policy requires a replay verification, and none of the required level is good, or a newer one is bad.",
+        "A policy requires a replay verification, and no good one of its level began after the last bad one was over.",
         "Run a WALVerification of the required level; if one failed, its findings say what does not replay.",
     )
     VERIFICATION_TOO_OLD = (

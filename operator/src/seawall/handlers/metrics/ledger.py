@@ -107,7 +107,7 @@ class WALTelemetry:
         )
         self._last_verified = Newest(
             self._gauge(
-                "seawall_last_verified_timestamp_seconds", "When a verification of the WALCluster last completed"
+                "seawall_last_verified_timestamp_seconds", "When the driver of the last good verification ended"
             )
         )
         self._period_of_verifications = self._gauge(
