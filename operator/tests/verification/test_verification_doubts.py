@@ -6,6 +6,8 @@ from collections.abc import Sequence
 from datetime import timedelta
 from typing import Any
 
+import pytest
+
 from seawall.api.meta import Key
 from seawall.api.v1alpha1.spark_job import JobStage
 from seawall.api.v1alpha1.verification import WALVerification
@@ -100,9 +102,10 @@ def purged(world: VerificationWorld) -> dict[str, int]:
     return world.log_starts()
 
 
-def test_a_leader_whose_clock_is_ahead_makes_no_verdict_newer_than_it_is() -> None:
+@pytest.mark.parametrize("says_when", [True, False])
+def test_a_leader_whose_clock_is_ahead_makes_no_verdict_newer_than_it_is(*, says_when: bool) -> None:
     """Its good one is of before the bad one of the next leader, also when that clock's time has come."""
-    world = VerificationWorld()
+    world = VerificationWorld(node_says_when=says_when)
     flush_all(world)
     world.time.ahead = timedelta(hours=1)
     world.start()

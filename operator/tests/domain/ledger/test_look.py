@@ -152,21 +152,38 @@ def test_a_readoption_that_lingers_does_not_adopt_what_breaks_later() -> None:
 def test_a_verdict_of_before_a_readoption_licenses_nothing_and_the_next_one_does() -> None:
     """What was verified then was cut off; the log of this id is another one by now."""
     world, topic_id = gated(Level.COVERAGE)
-    assert purge(world) == 0
-    log, now = world.logs["wal_0"], now_of(world)
+    now = now_of(world)
     good = verified("wal_0", topic_id, Level.COVERAGE, 12, now)
-    world.broken_since["wal_0"] = world.database.now
-    log.fail_over(keep_to=log.high_watermark - 3)
-    for _ in range(60):
-        log.append()
-    world.beat(4)
-    assert world.store.records["wal_0"].broken
+    cut_off(world)
     world.store.verified = (good,)
     readopt(world)
     assert purge(world) == 0
     assert (world.store.records["wal_0"].broken, sentence(world)) == (False, "VerificationMissing")
     world.store.verified = (good, verified("wal_0", topic_id, Level.COVERAGE, 6, now + timedelta(seconds=2)))
     assert purge(world) == 6
+
+
+def test_a_readoption_takes_its_verdicts_away_before_the_new_record_is_written() -> None:
+    """Nothing else is against the topic by then: Kafka has forgotten the epoch whose end was cut off."""
+    world, topic_id = gated(Level.COVERAGE)
+    cut_off(world)
+    world.logs["wal_0"].epoch_ends.clear()
+    world.store.verified = (verified("wal_0", topic_id, Level.COVERAGE, 12, now_of(world)),)
+    readopt(world)
+    world.beat()
+    assert sentence(world) == "VerificationMissing"
+
+
+def cut_off(world: World) -> None:
+    """An unclean election; then others write, beyond all that the database knows."""
+    assert purge(world) == 0
+    log = world.logs["wal_0"]
+    world.broken_since["wal_0"] = world.database.now
+    log.fail_over(keep_to=log.high_watermark - 3)
+    for _ in range(60):
+        log.append()
+    world.beat(4)
+    assert world.store.records["wal_0"].broken
 
 
 def test_a_topic_that_is_only_suspected_when_a_readoption_comes_is_not_adopted() -> None:

@@ -241,7 +241,7 @@ MUTANTS = (
         f"{LEDGER}/assess.py",
         "tuple(each for each in read.verified if each.topic not in adopted)",
         "read.verified",
-        "test_look.test_a_verdict_of_before_a_readoption_licenses_nothing_and_the_next_one_does()",
+        "test_look.test_a_readoption_takes_its_verdicts_away_before_the_new_record_is_written()",
     ),
     Mutant(
         "stale accepted",
