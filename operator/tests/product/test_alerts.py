@@ -101,7 +101,12 @@ STORIES: Mapping[str, Story] = {
     "SeawallNearLimit": level("seawall_database_answer_used_ratio", "0.8", "0.79", 11, 9),
     "SeawallQuorumAtRisk": level('seawall_quorum_voter_lag{voter="3"}', "1001", "1000", 11, 9),
     "SeawallKafkaUnreachable": level("seawall_kafka_reachable", "0", "1", 6, 4),
-    "SeawallWALNotIntact": level("seawall_wal_intact", "0", "1", 2, 0),
+    "SeawallWALNotIntact": Story(
+        {condition("WALIntact", "False", "WALCluster"): "1+0x9", "seawall_wal_intact": "1+0x9"},
+        {condition("WALIntact", "Unknown", "WALCluster"): "1+0x9", "seawall_wal_intact": "1+0x9"},
+        2,
+        0,
+    ),
     "SeawallLedgerCannotLook": Story(
         {"seawall_wal_can_look": "1+0x12", "seawall_wal_unreadable_shards": "1+0x12"},
         {"seawall_wal_can_look": "1+0x12", "seawall_wal_unreadable_shards": "0+0x12"},
@@ -188,6 +193,8 @@ BY_SCHEDULE = Story(
     59,
 )
 """SeawallNotVerifiedLately of WALClusters with a schedule: late within the hour, and not late after two days."""
+DAMAGED = level("seawall_wal_intact", "0", "1", 2, 0)
+"""SeawallWALNotIntact of what a look found, and no status says yet."""
 STOPPED = level('seawall_subscription_state{state="Stopped"}', "1", "0", 6, 4)
 """SeawallSubscriptionStopped of one that is not Lost."""
 EVERYWHERE = {"seawall_leader", "seawall_clocks_agree", "seawall_process_start_time_seconds"}
@@ -253,6 +260,14 @@ def test_a_verification_is_late_by_its_own_schedule(rules: Mapping[str, dict[str
     assert judge({**rule, "expr": rule["expr"].replace("unless on", "and on")}, BY_SCHEDULE, tmp_path)
 
 
+def test_a_damaged_log_is_told_though_the_status_does_not_say_so_yet(
+    rules: Mapping[str, dict[str, Any]], tmp_path: Path
+) -> None:
+    rule = rules["SeawallWALNotIntact"]
+    assert not judge(rule, DAMAGED, tmp_path)
+    assert judge({**rule, "expr": rule["expr"].partition(" or ")[0]}, DAMAGED, tmp_path)
+
+
 def test_a_subscription_that_stopped_is_told_as_one_that_is_lost(
     rules: Mapping[str, dict[str, Any]], tmp_path: Path
 ) -> None:
@@ -276,6 +291,7 @@ def test_a_tick_that_hangs_is_told_well_before_the_kubelet_ends_all_ticks(rules:
         ("SeawallKafkaUnreachable", ("== 0", "== 2")),
         ("SeawallThrottleLeft", ("unless on (namespace, name)", "or")),
         ("SeawallStalled", ('status="True"', 'status="False"')),
+        ("SeawallWALNotIntact", ('status="False"', 'status="Unknown"')),
         ("SeawallStalled", ("Failed|Lost", "Lost")),
         ("SeawallStalled", ("Failed|Lost", "Failed")),
         ("SeawallSubscriptionStopped", ("Stopped|Lost", "Stopped")),

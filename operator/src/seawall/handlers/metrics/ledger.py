@@ -48,7 +48,10 @@ class WALTelemetry:
         self._last_observation = self._gauge(
             "seawall_wal_last_look_timestamp_seconds", "When the ledger was last looked at"
         )
-        self._intact = self._gauge("seawall_wal_intact", "0 when WALIntact is False; absent while unknown")
+        self._intact = self._gauge(
+            "seawall_wal_intact",
+            "0 when a look found a damaged log; absent while nobody can look. Of lost topics WALIntact alone tells",
+        )
         self._topics = self._gauge(
             "seawall_wal_topics", "Topics by the reason for leaving them alone, or Purgeable", "reason"
         )
