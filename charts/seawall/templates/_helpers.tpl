@@ -87,3 +87,10 @@ authorization:
 {{- end }}
 {{- end }}
 {{- end }}
+
+{{- /* Whether a counter went up within half an hour. Of one that begins with its first event, as a new pod's does,
+       increase() sees nothing: it is one above 0 that was not there before. Prometheus may have been away for hours. */}}
+{{- define "seawall.counted" -}}
+increase({{ . }}[30m]) > 0
+or ({{ . }} > 0 unless count_over_time({{ . }}[6h] offset 30m))
+{{- end }}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -50,8 +51,8 @@ def age(metric: str, at: int, before: int, period: str = "") -> Story:
 
 
 def count(metric: str) -> Story:
-    """A counter that was there, and goes up once."""
-    return Story({metric: "0 0 0 1+0x20"}, {metric: "7+0x23"}, 6, 2)
+    """A counter that was there, and goes up once; what it counted half an hour ago, or before, is quiet."""
+    return Story({metric: "0+0x40 1+0x20"}, {metric: "7+0x60"}, 44, 40)
 
 
 def condition(name: str, status: str, kind: str = "WALPurge") -> str:
@@ -60,6 +61,12 @@ def condition(name: str, status: str, kind: str = "WALPurge") -> str:
 
 
 DAY = 24 * 60
+COUNTERS = {
+    "SeawallPurgeFailed": 'seawall_purge_runs_total{result="Failed"}',
+    "SeawallLogDoesNotReplay": 'seawall_verifications_total{outcome="Failed"}',
+    "SeawallBackupFailed": 'seawall_backups_total{outcome="Refused"}',
+    "SeawallHoldLost": "seawall_holds_lost_total",
+}
 STORIES: Mapping[str, Story] = {
     "SeawallNoLeader": Story({"seawall_leader": "0+0x9"}, {"seawall_leader": "1+0x9"}, 5, 1),
     "SeawallClocksDisagree": level("seawall_clocks_agree", "0", "1", 5, 1),
@@ -113,8 +120,8 @@ STORIES: Mapping[str, Story] = {
         11,
         9,
     ),
-    "SeawallPurgeFailed": count('seawall_purge_runs_total{result="Failed"}'),
-    "SeawallLogDoesNotReplay": count('seawall_verifications_total{outcome="Failed"}'),
+    "SeawallPurgeFailed": count(COUNTERS["SeawallPurgeFailed"]),
+    "SeawallLogDoesNotReplay": count(COUNTERS["SeawallLogDoesNotReplay"]),
     "SeawallNotVerifiedLately": age("seawall_last_verified_timestamp_seconds", 2 * DAY + 40, 2 * DAY + 20),
     "SeawallReassignmentHangs": age("seawall_reassignment_progress_timestamp_seconds", 37, 33),
     "SeawallThrottleLeft": Story(
@@ -165,7 +172,7 @@ STORIES: Mapping[str, Story] = {
     "SeawallBackupLate": age(
         "seawall_backup_policy_last_success_timestamp_seconds", 37, 34, "seawall_backup_policy_period_seconds"
     ),
-    "SeawallBackupFailed": count('seawall_backups_total{outcome="Refused"}'),
+    "SeawallBackupFailed": count(COUNTERS["SeawallBackupFailed"]),
     "SeawallDrillFailed": level("seawall_drill_passed", "0", "1", 2, 0),
     "SeawallDrillLate": age("seawall_drill_last_success_timestamp_seconds", 37, 34, "seawall_drill_period_seconds"),
     "SeawallNoBackupForADay": age("seawall_last_backup_timestamp_seconds", DAY + 32, DAY + 29),
@@ -178,7 +185,7 @@ STORIES: Mapping[str, Story] = {
         4,
     ),
     "SeawallHoldAtRisk": level('seawall_holds{state="AtRisk"}', "1", "0", 2, 0),
-    "SeawallHoldLost": count("seawall_holds_lost_total"),
+    "SeawallHoldLost": count(COUNTERS["SeawallHoldLost"]),
 }
 BY_SCHEDULE = Story(
     {
@@ -260,6 +267,26 @@ def test_a_verification_is_late_by_its_own_schedule(rules: Mapping[str, dict[str
     assert judge({**rule, "expr": rule["expr"].replace("unless on", "and on")}, BY_SCHEDULE, tmp_path)
 
 
+@pytest.mark.parametrize(("alert", "metric"), COUNTERS.items())
+def test_the_first_event_of_a_new_pod_is_told_though_its_counter_begins_with_it(
+    rules: Mapping[str, dict[str, Any]], tmp_path: Path, alert: str, metric: str
+) -> None:
+    rule, begun = rules[alert], Story({metric: "_ _ 1+0x20"}, {metric: "_ _ 0+0x20"}, 4, 1)
+    assert not judge(rule, begun, tmp_path)
+    assert judge({**rule, "expr": rule["expr"].partition(" or ")[0]}, begun, tmp_path)
+
+
+@pytest.mark.parametrize(("alert", "metric"), COUNTERS.items())
+def test_what_was_counted_before_prometheus_was_away_is_not_told_again(
+    rules: Mapping[str, dict[str, Any]], tmp_path: Path, alert: str, metric: str
+) -> None:
+    rule, away = rules[alert], Story({metric: "7+0x30 _x10 7+0x26 8+0x9"}, {metric: "7+0x30 _x10 7+0x60"}, 70, 66)
+    assert not judge(rule, away, tmp_path)
+    of_a_moment = re.sub(r"count_over_time\((.+?)\[6h\] offset 30m\)", r"\1 offset 30m", rule["expr"])
+    assert of_a_moment != rule["expr"]
+    assert judge({**rule, "expr": of_a_moment}, away, tmp_path)
+
+
 def test_a_damaged_log_is_told_though_the_status_does_not_say_so_yet(
     rules: Mapping[str, dict[str, Any]], tmp_path: Path
 ) -> None:
@@ -288,6 +315,7 @@ def test_a_tick_that_hangs_is_told_well_before_the_kubelet_ends_all_ticks(rules:
         ("SeawallBackupLate", ("> 3 *", "> 30 *")),
         ("SeawallOperatorRestarts", ("[1h]", "[15m]")),
         ("SeawallHoldLost", ("> 0", ">= 0")),
+        ("SeawallHoldLost", ("unless", "and")),
         ("SeawallKafkaUnreachable", ("== 0", "== 2")),
         ("SeawallThrottleLeft", ("unless on (namespace, name)", "or")),
         ("SeawallStalled", ('status="True"', 'status="False"')),
