@@ -36,6 +36,7 @@ class FakeMeters:
     backup_policies: dict[Key, tuple[datetime | None, timedelta | None, int | None]] = field(default_factory=dict)
     drills: dict[Key, tuple[datetime | None, timedelta | None, bool | None]] = field(default_factory=dict)
     verified: dict[Key, datetime] = field(default_factory=dict)
+    verifications_expected: dict[Key, datetime | None] = field(default_factory=dict)
     verification_periods: dict[Key, timedelta | None] = field(default_factory=dict)
     policies: dict[Key, tuple[datetime | None, timedelta | None]] = field(default_factory=dict)
     subscriptions: dict[Key, tuple[WALSubscriptionStatus, int | None]] = field(default_factory=dict)
@@ -117,6 +118,10 @@ class FakeMeters:
     def measure_verified(self, cluster: Key, ended: datetime) -> None:
         """Keeps the newest."""
         self.verified[cluster] = max(ended, self.verified.get(cluster, ended))
+
+    def measure_verifications_expected(self, cluster: Key, since: datetime | None) -> None:
+        """Keeps the newest."""
+        self.verifications_expected[cluster] = since
 
     def measure_verification_period(self, cluster: Key, period: timedelta | None) -> None:
         """Keeps the newest."""

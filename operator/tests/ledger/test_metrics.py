@@ -274,8 +274,13 @@ def test_verifications_are_counted_by_outcome_and_the_newest_that_completed_is_t
     metrics.wal.measure_verified(WAL, NOON)
     metrics.wal.measure_verification_period(WAL, timedelta(days=7))
     assert metrics.value("seawall_verification_period_seconds") == timedelta(days=7).total_seconds()
+    metrics.wal.measure_verifications_expected(WAL, NOON)
+    assert metrics.value("seawall_verification_scheduled_timestamp_seconds") == NOON.timestamp()
     metrics.wal.forget_ledger(WAL)
-    for name in ("seawall_last_verified_timestamp_seconds", "seawall_verification_period_seconds"):
+    of_schedule = ("seawall_verification_period_seconds", "seawall_verification_scheduled_timestamp_seconds")
+    for name in ("seawall_last_verified_timestamp_seconds", *of_schedule):
         assert metrics.series(name) == 0
+    metrics.wal.measure_verifications_expected(WAL, NOON)
     metrics.wal.measure_verification_period(WAL, None)
-    assert metrics.series("seawall_verification_period_seconds") == 0
+    metrics.wal.measure_verifications_expected(WAL, None)
+    assert [metrics.series(name) for name in of_schedule] == [0, 0]

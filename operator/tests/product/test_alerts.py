@@ -6,7 +6,7 @@ import json
 import re
 import subprocess
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -44,10 +44,10 @@ def level(metric: str, bad: str, good: str, at: int, before: int | None = None) 
     return Story({metric: f"{bad}+0x{at}"}, {metric: f"{good}+0x{at}"}, at, before)
 
 
-def age(metric: str, at: int, before: int, period: str = "") -> Story:
-    """A time that stays where the world began, or moves on each minute; `period` is of 600 s."""
-    others = {period: f"600+0x{at}"} if period else {}
-    return Story({metric: f"0+0x{at}", **others}, {metric: f"0+60x{at}", **others}, at, before)
+def age(metric: str, at: int, before: int, period: str = "", exists: str = "") -> Story:
+    """A time that stays where the world began, or moves on each minute; `period` is of 600 s, `exists` of 1."""
+    beside = ({period: f"600+0x{at}"} if period else {}) | ({exists: f"1+0x{at}"} if exists else {})
+    return Story({metric: f"0+0x{at}", **beside}, {metric: f"0+60x{at}", **beside}, at, before)
 
 
 def count(metric: str) -> Story:
@@ -61,6 +61,7 @@ def condition(name: str, status: str, kind: str = "WALPurge") -> str:
 
 
 DAY = 24 * 60
+EXISTS = condition("Ready", "True", "WALCluster")
 COUNTERS = {
     "SeawallPurgeFailed": 'seawall_purge_runs_total{result="Failed"}',
     "SeawallLogDoesNotReplay": 'seawall_verifications_total{outcome="Failed"}',
@@ -122,7 +123,9 @@ STORIES: Mapping[str, Story] = {
     ),
     "SeawallPurgeFailed": count(COUNTERS["SeawallPurgeFailed"]),
     "SeawallLogDoesNotReplay": count(COUNTERS["SeawallLogDoesNotReplay"]),
-    "SeawallNotVerifiedLately": age("seawall_last_verified_timestamp_seconds", 2 * DAY + 40, 2 * DAY + 20),
+    "SeawallNotVerifiedLately": age(
+        "seawall_last_verified_timestamp_seconds", 2 * DAY + 40, 2 * DAY + 20, exists=EXISTS
+    ),
     "SeawallReassignmentHangs": age("seawall_reassignment_progress_timestamp_seconds", 37, 33),
     "SeawallThrottleLeft": Story(
         {"seawall_throttled_topics": "2+0x20"},
@@ -175,7 +178,7 @@ STORIES: Mapping[str, Story] = {
     "SeawallBackupFailed": count(COUNTERS["SeawallBackupFailed"]),
     "SeawallDrillFailed": level("seawall_drill_passed", "0", "1", 2, 0),
     "SeawallDrillLate": age("seawall_drill_last_success_timestamp_seconds", 37, 34, "seawall_drill_period_seconds"),
-    "SeawallNoBackupForADay": age("seawall_last_backup_timestamp_seconds", DAY + 32, DAY + 29),
+    "SeawallNoBackupForADay": age("seawall_last_backup_timestamp_seconds", DAY + 32, DAY + 29, exists=EXISTS),
     "SeawallSubscriptionStopped": level('seawall_subscription_state{state="Lost"}', "1", "0", 6, 4),
     "SeawallSubscriptionLagging": level('seawall_subscription_state{state="Lagging"}', "1", "0", 11, 9),
     "SeawallSubscriptionBudget": Story(
@@ -187,19 +190,36 @@ STORIES: Mapping[str, Story] = {
     "SeawallHoldAtRisk": level('seawall_holds{state="AtRisk"}', "1", "0", 2, 0),
     "SeawallHoldLost": count(COUNTERS["SeawallHoldLost"]),
 }
+LATE = f"0+0x{2 * DAY + 40}"
 BY_SCHEDULE = Story(
     {
-        "seawall_last_verified_timestamp_seconds": f"0+0x{2 * DAY + 40}",
+        "seawall_last_verified_timestamp_seconds": LATE,
         "seawall_verification_period_seconds": f"600+0x{2 * DAY + 40}",
+        EXISTS: f"1+0x{2 * DAY + 40}",
     },
     {
-        "seawall_last_verified_timestamp_seconds": f"0+0x{2 * DAY + 40}",
+        "seawall_last_verified_timestamp_seconds": LATE,
         "seawall_verification_period_seconds": f"604800+0x{2 * DAY + 40}",
+        EXISTS: f"1+0x{2 * DAY + 40}",
     },
     2 * DAY + 40,
     59,
 )
 """SeawallNotVerifiedLately of WALClusters with a schedule: late within the hour, and not late after two days."""
+SCHEDULED = "seawall_verification_scheduled_timestamp_seconds"
+NEVER_VERIFIED = age(SCHEDULED, 62, 59, "seawall_verification_period_seconds", EXISTS)
+"""SeawallNotVerifiedLately of a WALCluster whose scheduled verifications have all come to nothing."""
+VERIFIED = replace(NEVER_VERIFIED, quiet={**NEVER_VERIFIED.fires, "seawall_last_verified_timestamp_seconds": "0+60x62"})
+UNREADABLE = age(SCHEDULED, 2 * DAY + 40, 2 * DAY + 20, exists=EXISTS)
+"""The same with a schedule that nobody can read: it has no period."""
+POLICY_DELETED = Story(
+    {"seawall_last_backup_timestamp_seconds": "0+0x100 stale", EXISTS: f"1+0x{DAY + 90}"},
+    {"seawall_last_backup_timestamp_seconds": f"0+0x{DAY + 4} {DAY * 60 + 240}+0x90", EXISTS: f"1+0x{DAY + 90}"},
+    DAY + 55,
+    DAY + 29,
+)
+"""SeawallNoBackupForADay: the backups went with their policy, and the process that knew of them is gone; and a daily
+backup that was five minutes late."""
 DAMAGED = level("seawall_wal_intact", "0", "1", 2, 0)
 """SeawallWALNotIntact of what a look found, and no status says yet."""
 STOPPED = level('seawall_subscription_state{state="Stopped"}', "1", "0", 6, 4)
@@ -293,6 +313,34 @@ def test_a_damaged_log_is_told_though_the_status_does_not_say_so_yet(
     rule = rules["SeawallWALNotIntact"]
     assert not judge(rule, DAMAGED, tmp_path)
     assert judge({**rule, "expr": rule["expr"].partition(" or ")[0]}, DAMAGED, tmp_path)
+
+
+@pytest.mark.parametrize("story", [NEVER_VERIFIED, VERIFIED, UNREADABLE])
+def test_a_schedule_of_which_no_verification_ever_completes_is_late_too(
+    rules: Mapping[str, dict[str, Any]], tmp_path: Path, story: Story
+) -> None:
+    rule = rules["SeawallNotVerifiedLately"]
+    assert not judge(rule, story, tmp_path)
+    assert judge({**rule, "expr": re.sub(rf" or {SCHEDULED}{{.+?}}", "", rule["expr"])}, story, tmp_path)
+
+
+def test_a_backup_that_went_with_its_policy_is_remembered(rules: Mapping[str, dict[str, Any]], tmp_path: Path) -> None:
+    rule = rules["SeawallNoBackupForADay"]
+    assert not judge(rule, POLICY_DELETED, tmp_path)
+    _, newest, remembered = re.split(r"(?=max by )", rule["expr"])
+    assert judge({**rule, "expr": f"time() - ({newest.removesuffix('or ')}) > 86400"}, POLICY_DELETED, tmp_path)
+    assert judge({**rule, "expr": f"time() - ({remembered}"}, POLICY_DELETED, tmp_path), "an hour behind"
+
+
+@pytest.mark.parametrize("alert", ["SeawallNotVerifiedLately", "SeawallNoBackupForADay"])
+def test_of_a_walcluster_that_is_gone_nothing_is_late(
+    rules: Mapping[str, dict[str, Any]], tmp_path: Path, alert: str
+) -> None:
+    """Verifications and backups by hand outlive it."""
+    rule, story = rules[alert], STORIES[alert]
+    gone = replace(story, quiet={name: values for name, values in story.fires.items() if name != EXISTS})
+    assert not judge(rule, gone, tmp_path)
+    assert judge({**rule, "expr": rule["expr"].rpartition(" and on ")[0]}, gone, tmp_path)
 
 
 def test_a_subscription_that_stopped_is_told_as_one_that_is_lost(

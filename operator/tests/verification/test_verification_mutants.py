@@ -13,6 +13,7 @@ from seawall import observe
 from seawall.api.meta import Rule
 from seawall.api.v1alpha1 import spark_spec
 from seawall.api.v1alpha1.spark_job import Outcome
+from seawall.controllers import schedule as schedules
 from seawall.controllers.verification import WALVerificationController
 from seawall.domain.ledger import assess
 from seawall.domain.ledger.observation import Verifying
@@ -217,6 +218,14 @@ MUTANTS: tuple[Mutant, ...] = (
     (
         rewritten(schedule, "_due", " if why_it_stays(each, observed.verifications) is None", ""),
         doubted.test_a_bad_verdict_outlives_the_history_limits,
+    ),
+    (
+        rewritten(schedule, "expected_since", " or spec.suspend", "", schedules),
+        scheduled.test_a_schedule_that_makes_no_sense_was_meant_to_have_some,
+    ),
+    (
+        rewritten(schedule, "expected_since", " or found.reason == SUSPENDED", "", schedules),
+        scheduled.test_a_schedule_that_goes_on_is_not_late_by_the_time_for_which_it_was_suspended,
     ),
     (
         rewritten(schedule.OwnVerifications, "last", "newest((due for due, _ in self.by_time), now)", LAST_OF_ALL),

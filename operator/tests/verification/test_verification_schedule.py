@@ -264,6 +264,51 @@ def test_the_time_from_one_verification_to_the_next_is_told(schedule: dict[str, 
     assert world.meters.verification_periods == {WAL: period}
 
 
+def test_since_when_verifications_are_due_is_told_though_none_completes() -> None:
+    """An alert is late by that where nothing was ever verified."""
+    world = World()
+    world.settle()
+    assert world.meters.verifications_expected == {WAL: START}
+    for _ in range(3):
+        world.pass_time(DAY)
+        world.end(JobStage.FAILED)
+    assert world.meters.verifications_expected == {WAL: START}
+    world.declare(suspend=True)
+    world.settle()
+    assert world.meters.verifications_expected == {WAL: None}
+    world.time.time += DAY
+    world.declare()
+    world.settle()
+    assert world.meters.verifications_expected == {WAL: START + 4 * DAY}
+    world.declare(schedule=None)
+    world.settle()
+    assert world.meters.verifications_expected == {WAL: None}
+
+
+def test_a_schedule_that_makes_no_sense_was_meant_to_have_some() -> None:
+    world = World(schedule="every day")
+    world.settle()
+    assert world.meters.verifications_expected == {WAL: START}
+    assert world.meters.verification_periods == {WAL: None}
+    world.declare(schedule="every day", suspend=True)
+    world.settle()
+    assert world.condition() == ("False", "InvalidSchedule")
+    assert world.meters.verifications_expected == {WAL: None}
+
+
+def test_a_schedule_that_goes_on_is_not_late_by_the_time_for_which_it_was_suspended() -> None:
+    """The first look after the edit finds the condition of before."""
+    world = World(suspend=True)
+    world.settle()
+    world.time.time += 30 * DAY
+    world.declare()
+    controller = VerificationScheduleController(world.kube, world.time, world.meters)
+    controller.observe(world.cluster())
+    assert world.meters.verifications_expected == {WAL: None}
+    world.settle()
+    assert world.meters.verifications_expected == {WAL: START + 30 * DAY}
+
+
 @pytest.mark.parametrize("count", [3, 1200], ids=["one", "slices"])
 def test_a_clock_that_was_ahead_once_stops_no_verification(count: int) -> None:
     world = World(count=count)

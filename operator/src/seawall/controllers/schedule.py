@@ -17,6 +17,7 @@ from seawall.domain.verification.schedule import (
     ScheduleAction,
     ScheduleDecision,
     decide,
+    expected_since,
     expected_verifications,
 )
 from seawall.ports import Clock, Kube, VerificationMeter
@@ -36,6 +37,7 @@ class VerificationScheduleController(Controller[WALCluster, Observed, WALCluster
     def observe(self, obj: WALCluster) -> Observed:
         """Reads the verifications of the namespace, if there is a schedule."""
         now = self.clock.now()
+        self.meter.measure_verifications_expected(obj.metadata.key, expected_since(obj))
         self.meter.measure_verification_period(obj.metadata.key, expected_verifications(obj, now))
         is_scheduled = not isinstance(obj.spec, InvalidSpec) and obj.spec.verification is not None
         found = self.kube.list(WALVerification, obj.metadata.namespace).items if is_scheduled else ()

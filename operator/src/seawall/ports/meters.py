@@ -129,6 +129,10 @@ class VerificationMeter(Protocol):
         """Tells of a verification that completed; the newest one counts."""
         ...
 
+    def measure_verifications_expected(self, cluster: Key, since: datetime | None) -> None:
+        """Tells of since when verifications are due by a schedule; None: none is expected."""
+        ...
+
     def measure_verification_period(self, cluster: Key, period: timedelta | None) -> None:
         """Tells of the time from one scheduled verification to the next; None: none is expected."""
         ...

@@ -55,6 +55,18 @@ def expected_verifications(cluster: WALCluster, now: datetime) -> timedelta | No
     return period(times, now) if isinstance(times, Cron) else None
 
 
+def expected_since(cluster: WALCluster) -> datetime | None:
+    """Since when verifications are due by a schedule, as its condition says; None: none is expected.
+
+    A schedule that is wrong, or whose verifications are refused, was meant to have some.
+    """
+    spec = None if isinstance(cluster.spec, InvalidSpec) else cluster.spec.verification
+    found = find_condition(cluster.status.conditions, KIND)
+    if spec is None or spec.suspend or found is None or found.reason == SUSPENDED:
+        return None
+    return found.last_transition_time
+
+
 def why_name_too_long(cluster: WALCluster) -> str | None:
     """Why verifications cannot be named after a WALCluster; None: they can."""
     if len(cluster.metadata.name) <= MAX_CLUSTER_NAME:

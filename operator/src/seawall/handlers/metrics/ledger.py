@@ -15,7 +15,14 @@ from seawall.api.v1alpha1.spark_job import Outcome
 from seawall.api.v1alpha1.verification import WALVerificationStatus
 from seawall.domain.ledger.numbers import LedgerNumbers
 from seawall.handlers.metrics.newest import Newest
-from seawall.handlers.metrics.object_labels import OBJECT, ObjectCounter, ObjectGauge, labels_of
+from seawall.handlers.metrics.object_labels import (
+    OBJECT,
+    ObjectCounter,
+    ObjectGauge,
+    labels_of,
+    set_expected,
+    set_or_remove,
+)
 
 NOT_BEGUN = "NotBegun"
 """The outcome of a verification or a backup that ended before it had an application."""
@@ -113,6 +120,10 @@ class WALTelemetry:
                 "seawall_last_verified_timestamp_seconds", "When the driver of the last good verification ended"
             )
         )
+        self._verifications_expected = self._gauge(
+            "seawall_verification_scheduled_timestamp_seconds",
+            "Since when verifications of the WALCluster are due by a schedule; absent while none is expected",
+        )
         self._period_of_verifications = self._gauge(
             "seawall_verification_period_seconds",
             "Time from one scheduled verification of the WALCluster to the next; absent while none is expected",
@@ -160,7 +171,7 @@ class WALTelemetry:
         for reason, count in numbers.topics.items():
             self._topics.labels(*_of(key), reason).set(count)
         for name, gauge in self._numbers.items():
-            _set(gauge, key, getattr(numbers, name))
+            set_or_remove(gauge, key, getattr(numbers, name))
         for state in HoldState if numbers.holds is not None else ():
             if not state.is_final:
                 self._holds.labels(*_of(key), state.value).set((numbers.holds or {}).get(state, 0))
@@ -171,7 +182,7 @@ class WALTelemetry:
 
     def measure_answer(self, key: Key, used: float | None) -> None:
         """Replaces it, or removes it."""
-        _set(self._answer_used, key, used)
+        set_or_remove(self._answer_used, key, used)
 
     def forget_ledger(self, key: Key) -> None:
         """Removes the metrics of one ledger."""
@@ -181,7 +192,8 @@ class WALTelemetry:
         for metric in (self._can_observe, self._last_observation, *counters):
             metric.remove_by_labels(labels_of(key))
         self._last_verified.forget(key)
-        self._period_of_verifications.remove_by_labels(labels_of(key))
+        for gauge in (self._verifications_expected, self._period_of_verifications):
+            gauge.remove_by_labels(labels_of(key))
         self._last_backup.forget(key)
 
     def _clear(self, key: Key) -> None:
@@ -223,9 +235,13 @@ class WALTelemetry:
         """Keeps the newest."""
         self._last_verified.measure(cluster, ended)
 
+    def measure_verifications_expected(self, cluster: Key, since: datetime | None) -> None:
+        """Replaces the time, or removes it."""
+        set_or_remove(self._verifications_expected, cluster, None if since is None else since.timestamp())
+
     def measure_verification_period(self, cluster: Key, period: timedelta | None) -> None:
         """Replaces the period, or removes it."""
-        _set(self._period_of_verifications, cluster, None if period is None else int(period.total_seconds()))
+        set_or_remove(self._period_of_verifications, cluster, None if period is None else int(period.total_seconds()))
 
     def count_backup(self, cluster: Key, status: WALBackupStatus) -> None:
         """Counts a backup that ended."""
@@ -240,8 +256,8 @@ class WALTelemetry:
         self, key: Key, last_success: datetime | None, period: timedelta | None, lag_bytes: int | None
     ) -> None:
         """Replaces the metrics of one policy of backups."""
-        _set_expected(self._last_of_backups, self._period_of_backups, key, last_success, period)
-        _set(self._backup_lag, key, lag_bytes)
+        set_expected(self._last_of_backups, self._period_of_backups, key, last_success, period)
+        set_or_remove(self._backup_lag, key, lag_bytes)
 
     def forget_backup_policy(self, key: Key) -> None:
         """Removes the metrics of one policy of backups, and of its drills."""
@@ -254,12 +270,12 @@ class WALTelemetry:
         self, key: Key, last_passed: datetime | None, period: timedelta | None, *, passed: bool | None
     ) -> None:
         """Replaces the metrics of a policy's drills."""
-        _set_expected(self._last_drill, self._period_of_drills, key, last_passed, period)
-        _set(self._drill_passed, key, passed)
+        set_expected(self._last_drill, self._period_of_drills, key, last_passed, period)
+        set_or_remove(self._drill_passed, key, passed)
 
     def measure_policy(self, key: Key, last_success: datetime | None, period: timedelta | None) -> None:
         """Replaces the metrics of one policy."""
-        _set_expected(self._last_success, self._period, key, last_success, period)
+        set_expected(self._last_success, self._period, key, last_success, period)
 
     def forget_policy(self, key: Key) -> None:
         """Removes the metrics of one policy."""
@@ -276,23 +292,3 @@ class WALTelemetry:
 
 def _of(key: Key) -> tuple[str, str]:
     return key.namespace, key.name
-
-
-def _set(gauge: ObjectGauge, key: Key, value: float | None) -> None:
-    if value is None:
-        gauge.remove_by_labels(labels_of(key))
-    else:
-        gauge.labels(*_of(key)).set(value)
-
-
-def _set_expected(
-    last: ObjectGauge, period: ObjectGauge, key: Key, last_time: datetime | None, time: timedelta | None
-) -> None:
-    """What is expected again and again. While a schedule cannot be read the period before stays: it is late by that."""
-    if last_time is None:
-        last.remove_by_labels(labels_of(key))
-        period.remove_by_labels(labels_of(key))
-        return
-    last.labels(*_of(key)).set(last_time.timestamp())
-    if time is not None:
-        period.labels(*_of(key)).set(time.total_seconds())

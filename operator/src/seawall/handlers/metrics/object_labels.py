@@ -7,6 +7,7 @@ its series replaced by its ticks, that is n times n work.
 from __future__ import annotations
 
 import threading
+from datetime import datetime, timedelta
 from typing import Any, Self
 
 from prometheus_client import Counter, Gauge
@@ -86,3 +87,24 @@ class ObjectGauge(_OfObjects, Gauge):
 
 class ObjectCounter(_OfObjects, Counter):
     """A counter of objects."""
+
+
+def set_or_remove(gauge: ObjectGauge, key: Key, value: float | None) -> None:
+    """The only series of an object; None: it has none."""
+    if value is None:
+        gauge.remove_by_labels(labels_of(key))
+    else:
+        gauge.labels(key.namespace, key.name).set(value)
+
+
+def set_expected(
+    last: ObjectGauge, period: ObjectGauge, key: Key, last_time: datetime | None, time: timedelta | None
+) -> None:
+    """What is expected again and again. While a schedule cannot be read the period before stays: it is late by that."""
+    if last_time is None:
+        last.remove_by_labels(labels_of(key))
+        period.remove_by_labels(labels_of(key))
+        return
+    last.labels(key.namespace, key.name).set(last_time.timestamp())
+    if time is not None:
+        period.labels(key.namespace, key.name).set(time.total_seconds())
