@@ -224,6 +224,8 @@ DAMAGED = level("seawall_wal_intact", "0", "1", 2, 0)
 """SeawallWALNotIntact of what a look found, and no status says yet."""
 STOPPED = level('seawall_subscription_state{state="Stopped"}', "1", "0", 6, 4)
 """SeawallSubscriptionStopped of one that is not Lost."""
+PREFIX = 58
+"""What Kubernetes leaves of a pod's name before its last five characters."""
 EVERYWHERE = {"seawall_leader", "seawall_clocks_agree", "seawall_process_start_time_seconds"}
 """Of the operator's own namespace, and of no object."""
 
@@ -349,6 +351,21 @@ def test_a_subscription_that_stopped_is_told_as_one_that_is_lost(
     rule = rules["SeawallSubscriptionStopped"]
     assert not judge(rule, STOPPED, tmp_path)
     assert judge({**rule, "expr": rule["expr"].replace("Stopped|Lost", "Lost")}, STOPPED, tmp_path)
+
+
+@pytest.mark.parametrize("length", [7, 46, 47, 48, 50, 60])
+@pytest.mark.parametrize("template", ["5d9c7b6f4", "65d9c7b6f4"])
+def test_rules_select_the_pods_of_a_release_however_long_its_name_is(
+    render: Render, length: int, template: str
+) -> None:
+    objects = render({**EVERYTHING, "fullnameOverride": "s" * length})
+    (group,) = the(objects, "PrometheusRule")["spec"]["groups"]
+    selectors = {found for rule in group["rules"] for found in re.findall(r'pod=~"(.+?)"', rule["expr"])}
+    assert all("pod=~" in rule["expr"] for rule in group["rules"])
+    (selector,) = selectors
+    deployment = the(objects, "Deployment")["metadata"]["name"]
+    assert re.fullmatch(selector, f"{deployment}-{template}-"[:PREFIX] + "x2x7k")
+    assert not re.fullmatch(selector, f"{deployment}-b-{template}-x2x7k"), "of another release"
 
 
 def test_a_tick_that_hangs_is_told_well_before_the_kubelet_ends_all_ticks(rules: Mapping[str, dict[str, Any]]) -> None:
