@@ -99,6 +99,17 @@ def test_each_word_that_a_page_quotes_is_one_of_ours() -> None:
     assert not {(page, word) for page, word in quoted if word not in known}
 
 
+def test_votes_of_a_kafka_that_seawall_runs_are_left_to_it() -> None:
+    """By hand beside it two voters would be away at once."""
+    way_out = (FOLDER / "SeawallQuorumAtRisk.md").read_text().partition("## Way out")[2]
+    points = re.split(r"^\* ", way_out.partition("\n\n")[2].partition("\n\n")[0], flags=re.MULTILINE)[1:]
+    (managed,) = [at for at, point in enumerate(points) if "kafka.managed" in point]
+    (by_hand,) = [at for at, point in enumerate(points) if "remove-controller" in point]
+    assert managed < by_hand
+    assert points[by_hand].startswith("Of any other Kafka")
+    assert all(word in points[managed] for word in ("no vote", "`ChangingVoters`", "(../kafka.md#voters)"))
+
+
 def test_what_the_pages_tell_people_to_type_can_be_typed(tmp_path: Path) -> None:
     calls, wrong = set(), []
     for page in [INDEX, *PAGES]:
