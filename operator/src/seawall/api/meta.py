@@ -50,17 +50,13 @@ SCRATCH_FINALIZER = f"{GROUP}/scratch-topics"
 
 APPROVE_ANNOTATION = f"{GROUP}/approve-reassignment"
 """On a WALCluster, the digest of a planned reassignment: a person lets it begin (reassignment.approval: Manual)."""
-
 RESTORE_ANNOTATION = f"{GROUP}/approve"
 """On a WALRestore, the digest of its plan: a person lets it begin (docs/disaster.md)."""
-
 SNAPSHOT_ANNOTATION = f"{GROUP}/snapshot-done"
 """On a WALBackup with a bracket, what the snapshot of the database is called: it is taken, and the backup goes on."""
 MAX_SNAPSHOT = 253
-
 ABORT_ANNOTATION = f"{GROUP}/abort-reassignment"
 """On a WALCluster, whatever its value: the reassignment under way goes back, and none begins while it is set."""
-
 REBALANCE_ANNOTATION = f"{GROUP}/rebalance"
 """On a WALCluster: each new value asks for one reassignment that makes brokers' loads even."""
 MAX_REBALANCE = 253
@@ -225,12 +221,15 @@ class InvalidSpec:
     """A spec that the API server let through and the models refuse: its CRD is older or newer than the operator.
 
     `prefix` is what a WALCluster calls its topics all the same: an object that cannot be served still owns its pool.
-    `cluster` is the WALCluster that an object of another kind refers to all the same.
+    `cluster` is the WALCluster that an object of another kind refers to all the same, `parent` what a backup continues.
+    `only_unknown`: nothing is wrong with it but fields that the models do not know.
     """
 
     message: str
     prefix: str | None = None
     cluster: str | None = None
+    parent: str | None = None
+    only_unknown: bool = False
 
 
 Name = Annotated[str, Field(min_length=1, max_length=253, pattern=r"^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$")]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Annotated, Any, ClassVar, Generic, Self, TypeVar, cast
 
 from pydantic import BaseModel, Field, ValidationError
@@ -13,6 +13,9 @@ from seawall.api.meta import APIModel, Condition, InvalidSpec, Kind, ObjectMeta,
 Conditions = Annotated[tuple[Condition, ...], Field(max_length=24, json_schema_extra={"map_keys": ["type"]})]
 Stops = Annotated[tuple[Annotated[str, Field(max_length=64)], ...], Field(max_length=8)]
 """Names of annotations by which a person has Seawall stop; a newer operator may know more of them."""
+
+UNKNOWN_FIELD = "extra_forbidden"
+"""What pydantic calls a field that a model does not know."""
 
 
 class ObjectStatus(StatusModel):
@@ -43,6 +46,12 @@ def read_fitting(model: type[ModelT], raw: Mapping[str, Any]) -> tuple[ModelT, M
         wrong = {str(found["loc"][0]) for found in error.errors(include_url=False, include_input=False)}
         known = model.model_validate({key: raw[key] for key in raw if key not in wrong})
         return known, {key: raw[key] for key in raw if key in wrong}
+
+
+def name_in(reference: object) -> str | None:
+    """The name in a reference to another object, of a spec that does not fit the models."""
+    name = reference.get("name") if isinstance(reference, Mapping) else None
+    return name if isinstance(name, str) else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,17 +87,16 @@ class Resource(Generic[SpecT, StatusT]):
             # The subclass that names SpecT names the same model in its KIND.
             return cast("SpecT", cls.KIND.spec.model_validate(raw, by_alias=True, by_name=False))
         except ValidationError as error:
-            first, *others = error.errors(include_url=False, include_input=False)
+            first, *others = found = error.errors(include_url=False, include_input=False)
             where = ".".join(map(str, ("spec", *first["loc"])))
             more = f" (and {len(others)} more)" if others else ""
-            return cls._invalid_spec(raw, f"{where}: {first['msg']}{more}")
+            only_unknown = all(each["type"] == UNKNOWN_FIELD for each in found)
+            return replace(cls._invalid_spec(raw, f"{where}: {first['msg']}{more}"), only_unknown=only_unknown)
 
     @classmethod
     def _invalid_spec(cls, raw: Mapping[str, Any], message: str) -> InvalidSpec:
         """What is known of the object all the same."""
-        reference = raw.get("clusterRef")
-        name = reference.get("name") if isinstance(reference, Mapping) else None
-        return InvalidSpec(message, cluster=name if isinstance(name, str) else None)
+        return InvalidSpec(message, cluster=name_in(raw.get("clusterRef")))
 
     @classmethod
     def _parse_status(cls, raw: Mapping[str, Any]) -> tuple[StatusT, Mapping[str, Any]]:

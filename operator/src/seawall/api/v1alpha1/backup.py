@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Annotated, ClassVar
+from typing import Annotated, Any, ClassVar
 
 from pydantic import Field, StrictBool
 
 from seawall.api.duration import Duration, duration_rule
-from seawall.api.meta import MAX_SNAPSHOT, APIModel, Kind, Name, PrinterColumn, Rule, StatusModel
-from seawall.api.resource import Resource
+from seawall.api.meta import MAX_SNAPSHOT, APIModel, InvalidSpec, Kind, Name, PrinterColumn, Rule, StatusModel
+from seawall.api.resource import Resource, name_in
 from seawall.api.v1alpha1.backup_template import BackupLevel, BackupTemplate
 from seawall.api.v1alpha1.purge_template import ClusterRef
 from seawall.api.v1alpha1.spark_job import MAX_NOT_READ, JobStatus, NotReadTopic, TtlSeconds
@@ -265,3 +266,14 @@ class WALBackup(Resource[WALBackupSpec, WALBackupStatus]):
     """A WALBackup as read from the API server."""
 
     KIND = WAL_BACKUP
+
+    @property
+    def parent(self) -> str | None:
+        """The name of the backup that it continues; a spec that cannot be read may say so, too."""
+        if isinstance(self.spec, InvalidSpec):
+            return self.spec.parent
+        return None if self.spec.parent_ref is None else self.spec.parent_ref.name
+
+    @classmethod
+    def _invalid_spec(cls, raw: Mapping[str, Any], message: str) -> InvalidSpec:
+        return InvalidSpec(message, cluster=name_in(raw.get("clusterRef")), parent=name_in(raw.get("parentRef")))

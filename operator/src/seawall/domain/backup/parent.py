@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from seawall.api.meta import InvalidSpec
 from seawall.api.resource import Resource
 from seawall.api.v1alpha1.backup import ParentRef, WALBackup, WALBackupSpec
 from seawall.api.v1alpha1.backup_template import BackupStorage
 from seawall.api.v1alpha1.spark_job import JobStage
+from seawall.domain.cluster_name import cluster_name
 
 
 def as_parent(found: Resource[Any, Any] | None, spec: WALBackupSpec, storage: BackupStorage) -> WALBackup | str:
@@ -17,7 +17,7 @@ def as_parent(found: Resource[Any, Any] | None, spec: WALBackupSpec, storage: Ba
     if not isinstance(found, WALBackup):
         return "is not there: what it wrote is still in the store, and a full backup begins another chain"
     status = found.status
-    if isinstance(found.spec, InvalidSpec) or found.spec.cluster_ref != spec.cluster_ref:
+    if cluster_name(found) != spec.cluster_ref.name:
         return f"is not of WALCluster {spec.cluster_ref.name}"
     if status.stage is not JobStage.COMPLETED or status.manifest is None or status.chain is None:
         stage = "not begun" if status.stage is None else status.stage.value
@@ -30,11 +30,11 @@ def as_parent(found: Resource[Any, Any] | None, spec: WALBackupSpec, storage: Ba
 def sibling_of(obj: WALBackup, parent: ParentRef, others: Iterable[WALBackup]) -> str | None:
     """The name of another backup that continues this parent: it wrote something that counts, or it was made before.
 
-    One that failed and wrote nothing is none; so whoever comes after it may go on from where it began.
+    One that failed and wrote nothing is none; so whoever comes after it may go on from where it began. One whose spec
+    cannot be read waits for a version that reads it, and goes on then.
     """
     for other in others:
-        is_same = not isinstance(other.spec, InvalidSpec) and other.spec.parent_ref == parent
-        if not is_same or other.metadata.uid == obj.metadata.uid:
+        if other.parent != parent.name or other.metadata.uid == obj.metadata.uid:
             continue
         if other.status.manifest is not None or (not other.status.is_over and _age(other) < _age(obj)):
             return other.metadata.name

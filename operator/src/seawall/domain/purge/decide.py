@@ -26,6 +26,7 @@ from seawall.domain.purge.waits import Times, in_time, why_waiting
 from seawall.domain.step import Event, EventType
 from seawall.domain.text import listed
 from seawall.domain.times import PURGE_RETRY_SECONDS
+from seawall.domain.unreadable_spec import wait_or_end
 
 
 def decide(run: WALPurge, observed: Observed) -> PurgeDecision:
@@ -64,7 +65,7 @@ def _declared(before: WALPurgeStatus, after: WALPurgeStatus, observed: Observed)
 def _decide(run: WALPurge, observed: Observed) -> PurgeDecision:
     spec = run.spec
     if isinstance(spec, InvalidSpec):
-        return _failed(run, observed, Reason.INVALID_SPEC, spec.message)
+        return wait_or_end(run, spec, _failed(run, observed, Reason.INVALID_SPEC, spec.message))
     blocker = _blocker(run, spec, observed)
     if blocker is not None:
         return blocker

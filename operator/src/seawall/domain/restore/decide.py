@@ -61,6 +61,7 @@ from seawall.domain.spark_job.case import MAX_MESSAGE
 from seawall.domain.spark_job.published import published, wait_for_ttl
 from seawall.domain.spark_job.reasons import JobReason
 from seawall.domain.times import JOB_RETRY_SECONDS
+from seawall.domain.unreadable_spec import wait_or_end
 
 WAITING = frozenset(
     {
@@ -117,7 +118,7 @@ def _decide(obj: WALRestore, observed: Observed) -> RestoreDecision:
     if observed.obstacle is not None:
         return Decision(obj.status, Failure(observed.obstacle, final=True).verdict)
     if isinstance(spec, InvalidSpec):
-        return ended(obj.status, observed.now, JobReason.INVALID_SPEC, spec.message)
+        return wait_or_end(obj, spec, ended(obj.status, observed.now, JobReason.INVALID_SPEC, spec.message))
     problem = why_unusable(obj.metadata.name)
     if problem is not None:
         return ended(obj.status, observed.now, JobReason.NAME_UNUSABLE, problem)

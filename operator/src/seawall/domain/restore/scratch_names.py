@@ -31,5 +31,7 @@ def into_scratch(restore: WALRestore, rows: Iterable[RestoredTopic]) -> tuple[Re
 
 
 def is_scratch(restore: WALRestore) -> bool:
-    """Whether it restores into scratch topics."""
-    return not isinstance(restore.spec, InvalidSpec) and restore.spec.scratch is not None
+    """Whether it restores into scratch topics; of a spec that cannot be read its topics say so."""
+    if isinstance(restore.spec, InvalidSpec):
+        return any(row.into is not None for row in restore.status.topics)
+    return restore.spec.scratch is not None

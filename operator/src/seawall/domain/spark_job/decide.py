@@ -44,6 +44,7 @@ from seawall.domain.spark_job.holding import hold
 from seawall.domain.spark_job.published import published, wait_for_ttl
 from seawall.domain.spark_job.reasons import WAITING, JobReason
 from seawall.domain.times import JOB_RETRY_SECONDS
+from seawall.domain.unreadable_spec import wait_or_end
 
 
 def decide(kind: JobKind[SpecT, StatusT], obj: Resource[Any, StatusT], observed: Observed) -> JobDecision[StatusT]:
@@ -83,7 +84,7 @@ def _decide(kind: JobKind[SpecT, StatusT], obj: Resource[Any, StatusT], observed
     if observed.obstacle is not None:
         return Decision(obj.status, Failure(observed.obstacle, final=True).verdict)
     if isinstance(spec, InvalidSpec):
-        return ended(obj.status, observed.now, JobReason.INVALID_SPEC, spec.message)
+        return wait_or_end(obj, spec, ended(obj.status, observed.now, JobReason.INVALID_SPEC, spec.message))
     problem = why_unusable(obj.metadata.name)
     if problem is not None:
         return ended(obj.status, observed.now, JobReason.NAME_UNUSABLE, problem)

@@ -8,7 +8,7 @@ from seawall.api.meta import ConditionType, InvalidSpec, StatusModel
 from seawall.api.v1alpha1.hold import WALHold, WALHoldSpec
 from seawall.api.v1alpha1.spark_job import MAX_NOT_READ, JobStage, NotReadTopic, Outcome
 from seawall.api.v1alpha1.verification_template import MAX_TOPICS
-from seawall.domain.conditions import find_condition
+from seawall.domain.conditions import Outlook, Verdict, find_condition
 from seawall.domain.decision import Decision
 from seawall.domain.ledger.observation import Observation, Unavailable, UnavailableReason
 from seawall.domain.spark_job.actions import FreezeRequest, PlaceHold
@@ -25,7 +25,7 @@ from seawall.domain.spark_job.following import frozen_request
 from seawall.domain.spark_job.reasons import JobReason
 from seawall.domain.spark_job.request import digest_of
 from seawall.domain.spark_job.selection import Selection, TopicRange
-from seawall.domain.times import JOB_PATIENCE, JOB_SLACK
+from seawall.domain.times import JOB_PATIENCE, JOB_RETRY_SECONDS, JOB_SLACK
 
 
 def hold(case: Case[SpecT, StatusT]) -> JobDecision[StatusT]:
@@ -88,7 +88,11 @@ def _freeze(case: Case[SpecT, StatusT], found: WALHold) -> JobDecision[StatusT]:
         return _go_on(case)
     if not isinstance(case.observed.observation, Observation) and case.kind.needs_observation(case.obj):
         return _unavailable(case, case.observed.observation)
-    request = case.kind.plan_request(case, {} if isinstance(found.spec, InvalidSpec) else found.spec.topics)
+    if isinstance(found.spec, InvalidSpec):
+        message = f"WALHold {found.metadata.name} cannot be read: {found.spec.message}"
+        remedy = "upgrade CRDs and operator together"
+        return case.stays(Verdict(Outlook.STALLED, JobReason.INVALID_SPEC, f"{message}; {remedy}", JOB_RETRY_SECONDS))
+    request = case.kind.plan_request(case, found.spec.topics)
     if isinstance(request, Decision):
         return request
     kept = frozen_request(case.key, request.data)
