@@ -1,4 +1,4 @@
-"""An operator that waits for a CRD says for which."""
+"""An operator that waits for a CRD says for which, and leaves the Lease to others."""
 
 from __future__ import annotations
 
@@ -11,6 +11,8 @@ from tests.support.kube import KubeClient, repository_crd
 from tests.support.purges import new_corner
 
 pytestmark = pytest.mark.integration
+
+LEASE = "/apis/coordination.k8s.io/v1/namespaces/default/leases/seawall"
 
 
 def test_a_crd_that_is_missing_is_named_until_it_is_there() -> None:
@@ -27,10 +29,13 @@ def test_a_crd_that_is_missing_is_named_until_it_is_there() -> None:
                 "/readyz names the CRD",
                 explain=operator.tail,
             )
+            wait_until(lambda: operator.metric("seawall_leader") == 0, "it has metrics", explain=operator.tail)
+            assert client.find(LEASE) is None, "who watches nothing does not run for it"
             client.install_crd(repository_crd(missing))
             wait_until(operator.is_ready, "it is ready", explain=operator.tail)
             corner = new_corner(client, operator)
             corner.declare()
             corner.wait_active()
+            assert client.find(LEASE) is not None
         finally:
             operator.close()

@@ -91,7 +91,7 @@ def stop_while_a_tick_runs(objects: int) -> list[str]:
                     _lease=SimpleNamespace(
                         try_hold=lambda: True, release=lambda: order.append("the Lease is given back")
                     ),
-                    _watcher=SimpleNamespace(stop=stop_watching),
+                    _watcher=SimpleNamespace(stop=stop_watching, is_watching=lambda: True),
                     _telemetry=SimpleNamespace(lead=lambda **_: None, measure_clocks=lambda _: None),
                     _clock=SimpleNamespace(trusted=lambda: None),
                 ),

@@ -42,6 +42,8 @@ LEASE_RENEW_SECONDS = 10.0
 """A leader that could not renew for this long is none any more."""
 LEASE_RETRY_SECONDS = 2.0
 """Pause between attempts."""
+LEASE_AWAITS_WATCH_SECONDS = 0.25
+"""Until it is asked again whether objects are watched, before which there is no attempt: the first one comes soon."""
 SQL_LOCK_SECONDS = 2.0
 """Of waiting for whoever holds the table of metadata in PostgreSQL, or rows of it in MySQL. The database's writes may
 wait behind us meanwhile, and its metasrv must renew its lease within 5 s. PostgreSQL takes a vacuum's lock away after

@@ -28,7 +28,7 @@ from seawall.adapters.kube.workloads import KubeWorkloads
 from seawall.adapters.lease import Lease
 from seawall.adapters.object_stores import S3Stores
 from seawall.adapters.self_signed import serving_context
-from seawall.adapters.times import LEASE_RETRY_SECONDS
+from seawall.adapters.times import LEASE_AWAITS_WATCH_SECONDS, LEASE_RETRY_SECONDS
 from seawall.api.meta import GROUP, PAGE_KEY_ANNOTATION, VERSION_ANNOTATION, Key
 from seawall.api.pages import PAGES_PORT_ANNOTATION
 from seawall.api.resource import AnyResource
@@ -149,16 +149,22 @@ class Operator:
                 return
 
     async def _elect(self) -> None:
+        """Runs for the Lease while it watches: who hears of nothing would keep it from a process that does.
+
+        One whose watcher ends renews it no more, and leads on until it is over: the kubelet restarts it meanwhile.
+        """
         was_leader = False
         while True:
-            is_leader = await self._loop.run_in_executor(self._elector, self._lease.try_hold)
+            watches = self._watcher.is_watching()
+            attempt = self._lease.try_hold if watches else self._lease.is_leader
+            is_leader = await self._loop.run_in_executor(self._elector, attempt)
             if is_leader != was_leader:
                 _log.info("%s", "leading" if is_leader else "not leading")
             was_leader = is_leader
             self._telemetry.lead(leading=is_leader)
             self._telemetry.measure_clocks(self._clock.trusted())
             self._queues.set_active(active=is_leader)
-            await asyncio.sleep(LEASE_RETRY_SECONDS)
+            await asyncio.sleep(LEASE_RETRY_SECONDS if watches else LEASE_AWAITS_WATCH_SECONDS)
 
     async def _stop(self, tasks: list[asyncio.Task[None]]) -> None:
         """Stops handing out work, waits for the running ticks, and only then gives the Lease back.

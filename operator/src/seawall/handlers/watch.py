@@ -54,6 +54,10 @@ class Watcher:
         """Whether the thread was started and runs no more."""
         return self._thread.ident is not None and not self._thread.is_alive()
 
+    def is_watching(self) -> bool:
+        """Whether objects that change are heard of: it has begun to watch, and has not ended."""
+        return self.ready.is_set() and not self.has_ended()
+
     def _run(self) -> None:
         kopf.run(
             registry=self._registry(),
