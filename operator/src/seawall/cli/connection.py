@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import os
 import re
+from pathlib import Path
 
 from kubernetes import config
 from kubernetes.config.config_exception import ConfigException
@@ -14,7 +15,7 @@ from seawall.adapters.times import KUBE_PERSON_SECONDS
 from seawall.domain.errors import Refused
 
 DEFAULT_OPERATOR = "seawall/seawall"
-
+DEFAULT_KUBECONFIG = "~/.kube/config"
 
 _GLOB = re.compile(r"[a-zA-Z0-9._*?-]{1,249}")
 _OPERATOR = re.compile(r"[a-z0-9.-]+/[a-z0-9.-]+")
@@ -61,11 +62,12 @@ def _operator(text: str) -> str:
 
 
 def connect(arguments: argparse.Namespace) -> KubeApi:
-    """A connection as the flags say; a namespace that they leave out is filled in.
+    """A connection as the flags say; the kubeconfig and the namespace that they leave out are filled in.
 
     Raises:
         Refused: there is no such kubeconfig or context, or it makes no sense.
     """
+    arguments.kubeconfig = _kubeconfig(arguments.kubeconfig, arguments.context)
     try:
         if arguments.namespace is None:
             arguments.namespace = _namespace(arguments.kubeconfig, arguments.context)
@@ -80,10 +82,21 @@ def connect(arguments: argparse.Namespace) -> KubeApi:
         raise Refused(f"the kubeconfig cannot be used: {error}") from error
 
 
+def _kubeconfig(named: str | None, context: str | None) -> str | None:
+    """As for kubectl, in a pod too; None: there is none, and who is in a pod is the pod's account."""
+    if named or (named := os.environ.get("KUBECONFIG")):
+        return named
+    try:
+        path = Path(DEFAULT_KUBECONFIG).expanduser()
+    except RuntimeError:  # a user without a home
+        return None
+    is_needed = context is not None or not os.environ.get("KUBERNETES_SERVICE_HOST")
+    return str(path) if is_needed or path.is_file() else None
+
+
 def _namespace(kubeconfig: str | None, context: str | None) -> str:
-    if os.environ.get("KUBERNETES_SERVICE_HOST") and kubeconfig is None:
+    if kubeconfig is None:
         return "default"
-    path = kubeconfig or os.environ.get("KUBECONFIG")
-    contexts, active = config.list_kube_config_contexts(path)  # type: ignore[no-untyped-call]
+    contexts, active = config.list_kube_config_contexts(kubeconfig)  # type: ignore[no-untyped-call]
     chosen = active if context is None else next((each for each in contexts if each["name"] == context), None)
     return str((chosen or {}).get("context", {}).get("namespace") or "default")

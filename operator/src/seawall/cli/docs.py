@@ -17,7 +17,8 @@ _HEAD = """# The command line
 Written by `make crds` from the code. A command talks to the API server as `kubectl` does, with the rights of whoever
 types it; `ledger`, `ui`, `plan`, `purge --dry-run`, `report`, and verbs that are about topics also ask the leading
 operator, by the API server's proxy (`get` on its Lease and on `pods/proxy`, [ui.md](ui.md#who-may-see-what)); `report`
-reads its log, too (`pods/log`).
+reads its log, too (`pods/log`). In a pod, too, the kubeconfig is that of `--kubeconfig`, of `$KUBECONFIG`, or
+`~/.kube/config`; the pod's ServiceAccount is taken where there is none of these, and no `--context`.
 
 | exit code | meaning |
 |---|---|

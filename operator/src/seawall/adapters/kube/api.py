@@ -59,7 +59,8 @@ class Fetched:
 class KubeApi:
     """A connection to the API server; safe to use from many threads.
 
-    Connects as the pod's service account, or as `$KUBECONFIG` says outside of a cluster.
+    Connects as the pod's service account, or as `$KUBECONFIG` says outside of a cluster; where a kubeconfig or a context is
+    named, as that says.
 
     Args:
         connections: how many requests may run at once.
@@ -85,7 +86,7 @@ class KubeApi:
         self.dates = ServerDates() if dates is None else dates
         self._shows_token, self._timeout = shows_token, (request_seconds, request_seconds)  # to connect, and to read
         configuration = Configuration()
-        if os.environ.get("KUBERNETES_SERVICE_HOST") and kubeconfig is None:
+        if os.environ.get("KUBERNETES_SERVICE_HOST") and kubeconfig is None and context is None:
             config.load_incluster_config(configuration)  # type: ignore[no-untyped-call]
         else:
             # The client reads $KUBECONFIG when it is imported; this reads it now.
