@@ -251,6 +251,46 @@ def test_a_topic_that_kafka_has_lost_is_not_left_out_in_silence() -> None:
     assert why(found) == ("NotAllBackedUp", "2 topics are backed up, and 1 are not: wal_1 OffsetsUnknown")
 
 
+def keep(world: BackupWorld, **spec: Any) -> None:
+    """Somebody edits what may be edited."""
+    world.kube.apply(FULL, {"clusterRef": {"name": "wal"}, **spec, "keep": True}, kind=WALBackup)
+
+
+def test_an_edit_of_a_backup_that_is_over_is_observed_and_changes_nothing_else() -> None:
+    world = BackupWorld()
+    before = world.backed_up()
+    keep(world)
+    after = world.settle_backup()
+    generation = before.metadata.generation + 1
+    assert after.status.observed_generation == after.metadata.generation == generation
+    observed = [each.model_copy(update={"observed_generation": generation}) for each in before.status.conditions]
+    update = {"observed_generation": generation, "conditions": tuple(observed)}
+    assert after.status == before.status.model_copy(update=update)
+    writes = world.kube.status_writes
+    world.settle_backup()
+    assert world.kube.status_writes == writes
+
+
+def test_a_backup_that_is_over_is_counted_once_although_it_is_edited_later() -> None:
+    world = BackupWorld()
+    world.backed_up()
+    keep(world)
+    world.settle_backup()
+    assert [status.outcome for status in world.meters.backups] == [Outcome.PASSED]
+
+
+def test_a_backup_that_is_edited_goes_when_its_ttl_is_over_all_the_same() -> None:
+    world = BackupWorld()
+    world.backed_up(ttlSecondsAfterFinished=600)
+    keep(world, ttlSecondsAfterFinished=600)
+    ticked = world.backer().tick(FULL)
+    assert ticked.after is not None
+    assert 500 < ticked.after <= 600
+    world.time.time += timedelta(seconds=600)
+    world.backer().tick(FULL)
+    assert world.kube.get(WALBackup, FULL) is None
+
+
 def test_a_backup_that_is_deleted_needs_nothing() -> None:
     world = BackupWorld(slow=10**6)
     world.back_up()

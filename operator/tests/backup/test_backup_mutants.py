@@ -13,6 +13,8 @@ import pytest
 from seawall.api.meta import Key
 from seawall.controllers import backup as wal_backup
 from seawall.controllers.backup import WALBackupController
+from seawall.controllers.spark_job import SparkJobController
+from seawall.domain import decision
 from seawall.domain.backup import contract, kind, parent, policy, policy_case, runs, selection
 from seawall.domain.spark_job import attempt, case, decide, holding
 from tests.backup import test_backup as stories
@@ -238,6 +240,14 @@ MUTANTS: tuple[Mutant, ...] = (
     (
         regions_not_waited_for,
         stories.test_a_topic_whose_regions_are_silent_is_waited_for_and_then_backed_up_from_its_start,
+    ),
+    (
+        rewritten(decision, "with_edit_observed", "obj.status.observed_generation == generation", "True", decide),
+        stories.test_an_edit_of_a_backup_that_is_over_is_observed_and_changes_nothing_else,
+    ),
+    (
+        rewritten(SparkJobController, "record", " and not obj.status.is_over", ""),
+        stories.test_a_backup_that_is_over_is_counted_once_although_it_is_edited_later,
     ),
 )
 

@@ -9,6 +9,7 @@ from functools import partial
 import pytest
 
 from seawall.controllers import topic_deletion
+from seawall.controllers.hold import WALHoldController
 from seawall.domain import clocks
 from seawall.domain.hold import decide, view
 from seawall.domain.ledger import declared, held, holds
@@ -152,6 +153,10 @@ MUTANTS: tuple[Mutant, ...] = (
     (
         step_rewritten("_granted", "granted_prefix=view.prefix", "granted_prefix=None"),
         reused.test_a_grant_says_on_which_topics_it_is_also_one_that_did_not,
+    ),
+    (
+        rewritten(WALHoldController, "record", " and obj.status.state is not HoldState.LOST", ""),
+        stories.test_a_hold_that_is_lost_is_counted_once_although_it_is_edited_later,
     ),
 )
 

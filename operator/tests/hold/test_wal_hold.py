@@ -25,11 +25,13 @@ from tests.worlds.purge_world import NAMESPACE, WAL, Calls, Guard, World
 HOLD = Key(NAMESPACE, "spark")
 
 
-def granter(world: World, calls: Guard | None = None) -> Reconciler[Any, Any, Any, Any]:
+def granter(
+    world: World, calls: Guard | None = None, meters: FakeMeters | None = None
+) -> Reconciler[Any, Any, Any, Any]:
     """A new operator process that looks after holds."""
     calls = calls or Calls(world.check)
     return Reconciler(
-        WALHoldController(calls.guard(world.kube), world.observer(calls), world.time, FakeMeters()),
+        WALHoldController(calls.guard(world.kube), world.observer(calls), world.time, meters or FakeMeters()),
         may_write=lambda: True,
     )
 
@@ -133,6 +135,19 @@ def test_an_edit_of_a_hold_that_is_over_is_seen_and_changes_nothing_else() -> No
     writes = world.kube.status_writes
     settle(world)
     assert world.kube.status_writes == writes
+
+
+def test_a_hold_that_is_lost_is_counted_once_although_it_is_edited_later() -> None:
+    world, meters = World(), FakeMeters()
+    for region in world.data_plane.regions:
+        world.flush(region)
+    world.start_run()
+    world.settle()
+    process = granter(world, meters=meters)
+    for offset in (1, 10):
+        place(world, topics={"wal_0": offset})
+        assert settle(world, process).status.state is HoldState.LOST
+    assert meters.lost_holds == [WAL]
 
 
 def test_a_hold_beyond_the_end_or_on_an_unknown_topic_waits_with_a_sentence() -> None:

@@ -80,7 +80,8 @@ class WALHoldController(Controller[WALHold, Observed, WALHoldStatus, WriteRecord
     def record(self, obj: WALHold, status: WALHoldStatus) -> None:
         """Replaces the status, at the resource version that was read: a renewal meanwhile wins."""
         self.kube.replace_status(obj, status)
-        if status.state is HoldState.LOST and not isinstance(obj.spec, InvalidSpec):
+        is_lost_now = status.state is HoldState.LOST and obj.status.state is not HoldState.LOST
+        if is_lost_now and not isinstance(obj.spec, InvalidSpec):
             self.meter.count_lost_hold(Key(obj.metadata.namespace, obj.spec.cluster_ref.name))
 
     def perform(self, obj: WALHold, action: WriteRecords) -> Event:

@@ -154,7 +154,7 @@ class SparkJobController(Controller[ObjectT, Observed, StatusT, JobAction], Gene
     def record(self, obj: ObjectT, status: StatusT) -> None:
         """Replaces the status; one that ends by it is counted."""
         self.kube.replace_status(obj, status)
-        if status.is_over and not isinstance(obj.spec, InvalidSpec):
+        if status.is_over and not obj.status.is_over and not isinstance(obj.spec, InvalidSpec):
             self.count(obj, status)
 
     def perform(self, obj: ObjectT, action: JobAction) -> Event:

@@ -17,7 +17,7 @@ from enum import StrEnum
 from typing import Any, Generic, Self, TypeVar
 
 from seawall.api.meta import Condition, ConditionType, StatusModel
-from seawall.api.resource import Resource
+from seawall.api.resource import ObjectStatus, Resource
 from seawall.domain.conditions import Outlook, Verdict, find_condition
 from seawall.domain.errors import NotSupported, Refused, SeawallError
 from seawall.domain.step import Act, Event, EventType, Record, Step, Wait
@@ -108,6 +108,7 @@ def standing_failure(
 
 ActionT = TypeVar("ActionT")
 StatusT = TypeVar("StatusT", bound=StatusModel)
+OverT = TypeVar("OverT", bound=ObjectStatus)
 
 
 @dataclass(frozen=True, slots=True)
@@ -186,3 +187,16 @@ def silent(
 ) -> Decision[StatusT, ActionT]:
     """Nothing is published: the object is over, or goes, or its status is another controller's."""
     return Decision(obj.status, Verdict(Outlook.READY, "", message, after), actions)
+
+
+def with_edit_observed(obj: Resource[Any, OverT], decision: Decision[OverT, ActionT]) -> Decision[OverT, ActionT]:
+    """Of an object that is over: of an edit nothing comes but that it was observed.
+
+    kstatus would wait for that for ever, and with it Argo CD and Flux. What is still to be done comes first.
+    """
+    generation = obj.metadata.generation
+    if decision.actions or obj.status.observed_generation == generation:
+        return decision
+    conditions = tuple(each.model_copy(update={"observed_generation": generation}) for each in obj.status.conditions)
+    status = obj.status.model_copy(update={"observed_generation": generation, "conditions": conditions})
+    return replace(decision, publish=lambda _: Published(status))

@@ -59,8 +59,8 @@ class Fetched:
 class KubeApi:
     """A connection to the API server; safe to use from many threads.
 
-    Connects as the pod's service account, or as `$KUBECONFIG` says outside of a cluster; where a kubeconfig or a context is
-    named, as that says.
+    Connects as the pod's service account, or as `$KUBECONFIG` says outside of a cluster; where a kubeconfig, or a
+    context, is named, as that says.
 
     Args:
         connections: how many requests may run at once.

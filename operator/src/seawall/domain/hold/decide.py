@@ -27,7 +27,7 @@ from seawall.domain.conditions import (
     loss_event,
     transition_events,
 )
-from seawall.domain.decision import Decision, Published, silent
+from seawall.domain.decision import Decision, Published, silent, with_edit_observed
 from seawall.domain.hold.reasons import Reason
 from seawall.domain.hold.view import Observed, hold_view
 from seawall.domain.ledger.actions import WriteRecords
@@ -160,7 +160,7 @@ HoldDecision = Decision[WALHoldStatus, WriteRecords]
 def decide(obj: WALHold, observed: Observed) -> HoldDecision:
     """What one tick decides."""
     if obj.status.state is not None and obj.status.state.is_final:
-        return _over(obj, f"the hold is {obj.status.state.value}, which is final")
+        return with_edit_observed(obj, silent(obj, f"the hold is {obj.status.state.value}, which is final"))
     hold = hold_of(obj)
     if isinstance(hold, InvalidSpec):
         reason = Reason.INVALID_SPEC if isinstance(obj.spec, InvalidSpec) else Reason.STATUS_UNREADABLE
@@ -169,16 +169,6 @@ def decide(obj: WALHold, observed: Observed) -> HoldDecision:
     if isinstance(observation, Observation):
         return _manage(obj, hold, observation, observed)
     return _as_it_is(obj, hold, _verdict_without_observation(observation, observed), observed)
-
-
-def _over(obj: WALHold, message: str) -> HoldDecision:
-    """It stays as it ended. Of an edit nothing comes but that it was seen: kstatus would wait for that for ever."""
-    generation = obj.metadata.generation
-    if obj.status.observed_generation == generation:
-        return silent(obj, message)
-    conditions = tuple(each.model_copy(update={"observed_generation": generation}) for each in obj.status.conditions)
-    status = obj.status.model_copy(update={"observed_generation": generation, "conditions": conditions})
-    return Decision(obj.status, Verdict(Outlook.STALLED, "", message), publish=lambda _: Published(status))
 
 
 def _as_it_is(obj: WALHold, hold: Hold | None, verdict: Verdict, observed: Observed) -> HoldDecision:

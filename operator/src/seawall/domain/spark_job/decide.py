@@ -35,7 +35,7 @@ from seawall.domain.conditions import (
     as_status,
     find_condition,
 )
-from seawall.domain.decision import Decision, Failure, Published, silent
+from seawall.domain.decision import Decision, Failure, Published, silent, with_edit_observed
 from seawall.domain.spark_job.actions import why_unusable
 from seawall.domain.spark_job.allowed import User, kafka_user, why_not_allowed
 from seawall.domain.spark_job.attempt import leftovers, release, run
@@ -70,13 +70,13 @@ def _in_time(obj: Resource[Any, StatusT], now: datetime) -> Resource[Any, Status
 def _after_the_end(
     kind: JobKind[SpecT, StatusT], obj: Resource[Any, StatusT], observed: Observed
 ) -> JobDecision[StatusT]:
-    """Its conditions are its verdict: nothing is published any more."""
+    """Its conditions are its verdict: nothing is published any more, but that an edit was observed."""
     left_over = leftovers(obj, observed)
     if left_over:
         return silent(obj, "what its attempts have left goes", None, *left_over)
     if observed.outlives_ttl is not None:
-        return silent(obj, f"the {kind.noun} is over, and stays: {observed.outlives_ttl}")
-    return wait_for_ttl(obj, kind.noun, obj.status.completion_time, observed.now)
+        return with_edit_observed(obj, silent(obj, f"the {kind.noun} is over, and stays: {observed.outlives_ttl}"))
+    return with_edit_observed(obj, wait_for_ttl(obj, kind.noun, obj.status.completion_time, observed.now))
 
 
 def _decide(kind: JobKind[SpecT, StatusT], obj: Resource[Any, StatusT], observed: Observed) -> JobDecision[StatusT]:
