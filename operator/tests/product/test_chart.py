@@ -483,6 +483,21 @@ def test_a_managed_kafka_knows_the_operator_by_the_labels_of_its_pods(render: Re
     assert OPERATOR_LABELS.items() <= labels.items()
 
 
+@pytest.mark.parametrize("value", ["commonLabels", "podLabels"])
+def test_labels_that_the_chart_writes_itself_cannot_be_written_over(helm: str, render: Render, value: str) -> None:
+    (deployment,) = of_kind(render(), "Deployment")
+    labels = deployment["spec"]["template"]["metadata"]["labels"]
+    assert OPERATOR_LABELS.keys() <= labels.keys()
+    for label in labels:
+        values = {value: {label: "other"}}
+        result = run_helm(helm, "template", "seawall", str(CHART), "--kube-version", "1.34.4", values=values)
+        assert result.returncode != 0, label
+        assert value in result.stderr
+    (deployment,) = of_kind(render({value: {"example.com/part-of": "platform"}}), "Deployment")
+    found = deployment["spec"]["template"]["metadata"]["labels"]
+    assert found == {**labels, "example.com/part-of": "platform"}
+
+
 LISTS = dict.fromkeys(
     (f"{plural}.kafka.strimzi.io" for plural in ("kafkas", "kafkatopics", "kafkarebalances")), (["list"], None)
 )
