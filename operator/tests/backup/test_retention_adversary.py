@@ -175,6 +175,46 @@ def test_a_list_that_still_may_go_interrupts_nobody() -> None:
     assert world.backups()[-1].status.attempt == 1
 
 
+def test_a_driver_that_is_to_delete_is_stopped_while_its_backup_cannot_be_read() -> None:
+    """Nobody asks meanwhile whether its list may still go; the backup itself is not over, and goes on without it."""
+    world, _ = frozen(is_made=True)
+    backup = active(world).metadata
+    raw = world.kube._objects["WALBackup", backup.key]
+    spec = raw["spec"]
+    raw["spec"] = {**spec, "newField": 1}
+    world.kube._touch(raw)
+    process = world.backer()
+    world.settle_backup(backup.key, process, ticks=1)
+    assert Key(NAMESPACE, f"{backup.name}-1") not in world.spark.applications
+    world.slow = 0
+    world.settle_backup(backup.key, process, ticks=10)
+    waiting = world.walbackup(backup.key)
+    assert (waiting.status.stage, waiting.status.attempt, why(waiting)[0]) == (JobStage.RUNNING, 1, "InvalidSpec")
+    raw["spec"] = spec
+    world.kube._touch(raw)
+    found = world.settle_backup(backup.key, process)
+    assert (found.status.stage, found.status.attempt, found.status.expiring) == (JobStage.COMPLETED, 2, ())
+    assert world.deleted == []
+
+
+def test_what_the_driver_of_a_backup_has_said_counts_although_that_cannot_be_read() -> None:
+    world, chain = frozen(is_made=True)
+    backup = active(world).metadata
+    world.slow = 0
+    while not world.deleted:
+        world.run_spark()
+    raw = world.kube._objects["WALBackup", backup.key]
+    spec = raw["spec"]
+    raw["spec"] = {**spec, "newField": 1}
+    world.kube._touch(raw)
+    world.settle_backup(backup.key, ticks=10)
+    assert Key(NAMESPACE, f"{backup.name}-1") in world.spark.applications
+    raw["spec"] = spec
+    world.kube._touch(raw)
+    status = world.settle_backup(backup.key).status
+    assert (status.attempt, status.expiry.gone) == (1, (chain,))
+
+
 def test_what_the_driver_says_counts_although_somebody_stops_deletes_a_moment_later() -> None:
     world, chain = frozen(is_made=True)
     world.slow = 0

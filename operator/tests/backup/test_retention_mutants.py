@@ -11,7 +11,7 @@ import pytest
 from seawall.api.v1alpha1.backup_policy import WALBackupPolicy
 from seawall.controllers.backup import WALBackupController
 from seawall.domain.backup import chains, contract, kind, retention, runs
-from seawall.domain.spark_job import attempt
+from seawall.domain.spark_job import attempt, decide
 from tests.backup import test_retention as stories
 from tests.backup import test_retention_adversary as moves
 from tests.support.mutants import Mutant, find_survivors
@@ -174,6 +174,14 @@ MUTANTS: tuple[Mutant, ...] = (
             kind.Backup, "goes_by_details", "status.stage is JobStage.RUNNING and bool(status.expiring)", "False"
         ),
         moves.test_a_list_that_still_may_go_interrupts_nobody,
+    ),
+    (
+        rewritten(decide, "_stopped", "kind.goes_by_details(obj.status)", "False"),
+        moves.test_a_driver_that_is_to_delete_is_stopped_while_its_backup_cannot_be_read,
+    ),
+    (
+        rewritten(decide, "_stopped", "isinstance(observed.driver, Ended)", "False"),
+        moves.test_what_the_driver_of_a_backup_has_said_counts_although_that_cannot_be_read,
     ),
     (
         rewritten(retention, "find_needed", ", None)\n    names", ")\n    names", moves),

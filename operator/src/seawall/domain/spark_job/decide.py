@@ -36,8 +36,9 @@ from seawall.domain.conditions import (
     find_condition,
 )
 from seawall.domain.decision import Decision, Failure, Published, silent, with_edit_observed
-from seawall.domain.spark_job.actions import why_unusable
+from seawall.domain.spark_job.actions import JobAction, RemoveApplication, why_unusable
 from seawall.domain.spark_job.allowed import User, kafka_user, why_not_allowed
+from seawall.domain.spark_job.application import Ended
 from seawall.domain.spark_job.attempt import leftovers, release, run
 from seawall.domain.spark_job.case import Case, JobDecision, JobKind, Observed, SpecT, StatusT, ended
 from seawall.domain.spark_job.holding import hold
@@ -84,7 +85,8 @@ def _decide(kind: JobKind[SpecT, StatusT], obj: Resource[Any, StatusT], observed
     if observed.obstacle is not None:
         return Decision(obj.status, Failure(observed.obstacle, final=True).verdict)
     if isinstance(spec, InvalidSpec):
-        return wait_or_end(obj, spec, ended(obj.status, observed.now, JobReason.INVALID_SPEC, spec.message))
+        end = ended(obj.status, observed.now, JobReason.INVALID_SPEC, spec.message)
+        return replace(wait_or_end(obj, spec, end), actions=_stopped(kind, obj, observed))
     problem = why_unusable(obj.metadata.name)
     if problem is not None:
         return ended(obj.status, observed.now, JobReason.NAME_UNUSABLE, problem)
@@ -94,6 +96,14 @@ def _decide(kind: JobKind[SpecT, StatusT], obj: Resource[Any, StatusT], observed
     has_begun = stage is JobStage.RUNNING and (observed.application is not None or case.why_lost() is not None)
     begins_nothing = has_begun or stage is JobStage.RELEASING
     return _stage(case) if begins_nothing else _begin(case)
+
+
+def _stopped(kind: JobKind[SpecT, StatusT], obj: Resource[Any, StatusT], observed: Observed) -> tuple[JobAction, ...]:
+    """A driver that is to delete something, while nobody can say whether that may still go; its attempt is repeated."""
+    application = observed.application
+    if application is None or application.controller_uid != obj.metadata.uid or isinstance(observed.driver, Ended):
+        return ()
+    return (RemoveApplication(application),) if kind.goes_by_details(obj.status) else ()
 
 
 def _begin(case: Case[SpecT, StatusT]) -> JobDecision[StatusT]:

@@ -47,8 +47,8 @@ class JobReason(StrEnum):
     """Stalled. The end: more than 1,000 topics, too many for one job. Make several, and narrow spec.topics."""
     INVALID_SPEC = "InvalidSpec"
     """Stalled. The spec does not fit this operator's models, or that of its hold does not. One that has begun, or has
-    only fields that this version does not know, does nothing and waits; what runs on Spark goes on. Upgrade CRDs and
-    operator together. For another one it is the end."""
+    only fields that this version does not know, does nothing and waits; what runs on Spark goes on, unless it is to
+    delete chains of backups. Upgrade CRDs and operator together. For another one it is the end."""
     NAME_UNUSABLE = "NameUnusable"
     """Stalled. The end: Spark cannot name its Services after it. Make another object."""
     SPARK_NOT_ALLOWED = "SparkNotAllowed"
