@@ -22,6 +22,7 @@ from seawall.api.v1alpha1.verification import WALVerification
 from seawall.domain.conditions import find_condition
 from seawall.domain.restore.others import find_other
 from seawall.domain.spark_job.case import is_granted
+from seawall.observe.claims import why_restoring
 from tests.worlds.backup_world import FULL, NEXT, BackupWorld
 from tests.worlds.purge_world import CHANGES as PURGES
 from tests.worlds.purge_world import NAMESPACE, RUN, Calls, World
@@ -216,6 +217,23 @@ def test_who_has_not_begun_waits_for_a_version_that_knows_the_field(begin: Calla
 
 
 @pytest.mark.parametrize("begin", ALL)
+def test_who_is_in_a_stage_that_this_version_does_not_know_waits_there(begin: Callable[[], Scene]) -> None:
+    scene = begin()
+    scene.step()
+    stage = write_stage(scene, "Newer")
+    waits(scene, "status.stage")
+    assert write_stage(scene, stage) == "Newer"
+    scene.until("Completed")
+
+
+def write_stage(scene: Scene, stage: str) -> str:
+    """A newer version writes it; returns the one of before."""
+    status = scene.world.kube.raw_status(scene.key, scene.kind)
+    scene.world.kube.write_raw_status(scene.key, scene.kind, {**status, "stage": stage})
+    return str(status["stage"])
+
+
+@pytest.mark.parametrize("begin", ALL)
 def test_what_nobody_can_begin_as_it_stands_ends(begin: Callable[[], Scene]) -> None:
     scene = begin()
     scene.become(**WRONG, **NEWER)
@@ -286,3 +304,16 @@ def test_a_drill_that_waits_is_in_no_restores_way_and_a_restore_that_waits_is() 
     other = world.walrestore(OTHER)
     assert find_other(other, [at_work(a_drill)]) is None
     assert find_other(other, [at_work(a_restore)]) == BACK.name
+
+
+def test_a_restore_in_a_stage_that_this_version_does_not_know_is_at_work() -> None:
+    scene = a_restore()
+    scene.until(RestoreStage.INSPECTING)
+    scene.world.kube.apply(OTHER, stored(scene.world, WALRestore, BACK), kind=WALRestore)
+    other = scene.world.kube.get(WALRestore, OTHER)
+    assert other is not None
+    assert find_other(other, [scene.found()]) is None
+    assert why_restoring(scene.world.kube, scene.world.cluster()) is None
+    write_stage(scene, "Newer")
+    assert find_other(other, [scene.found()]) == BACK.name
+    assert (why_restoring(scene.world.kube, scene.world.cluster()) or "").startswith("WALRestore back is at work")

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from functools import partial
 
+import pytest
+
+from seawall.api.v1alpha1.purge import WALPurge
 from seawall.controllers import backup as wal_backup
 from seawall.domain import unreadable_spec
 from seawall.domain.backup import kind, parent
@@ -17,6 +20,21 @@ from tests.support.mutants import Mutant, find_survivors
 from tests.support.source_mutants import rewritten
 
 KINDS = (purges, jobs, restores)
+
+
+def stages_forgotten(patch: pytest.MonkeyPatch) -> None:
+    """Who is in a stage that nobody knows has not begun."""
+    honest = WALPurge._parse_spec
+    patch.setattr(WALPurge, "_parse_spec", classmethod(lambda _, raw, __: honest(raw, {})))
+
+
+def stages_written_over(patch: pytest.MonkeyPatch) -> None:
+    """What cannot be read of a status is not kept."""
+    patch.setattr(
+        WALPurge, "written", lambda _, status: status.model_dump(mode="json", by_alias=True, exclude_none=True)
+    )
+
+
 MUTANTS: tuple[Mutant, ...] = (
     *(
         (
@@ -77,6 +95,18 @@ MUTANTS: tuple[Mutant, ...] = (
             claims,
         ),
         stories.test_a_drill_that_waits_is_in_no_restores_way_and_a_restore_that_waits_is,
+    ),
+    (
+        rewritten(others, "is_at_work", " or STAGE in restore.unreadable", "", claims),
+        stories.test_a_restore_in_a_stage_that_this_version_does_not_know_is_at_work,
+    ),
+    (
+        stages_forgotten,
+        partial(stories.test_who_is_in_a_stage_that_this_version_does_not_know_waits_there, stories.a_purge),
+    ),
+    (
+        stages_written_over,
+        partial(stories.test_who_is_in_a_stage_that_this_version_does_not_know_waits_there, stories.a_purge),
     ),
 )
 

@@ -14,6 +14,8 @@ Conditions = Annotated[tuple[Condition, ...], Field(max_length=24, json_schema_e
 Stops = Annotated[tuple[Annotated[str, Field(max_length=64)], ...], Field(max_length=8)]
 """Names of annotations by which a person has Seawall stop; a newer operator may know more of them."""
 
+STAGE = "stage"
+"""The field of a run's status that says how far it is, as it is called on the wire."""
 UNKNOWN_FIELD = "extra_forbidden"
 """What pydantic calls a field that a model does not know."""
 
@@ -71,10 +73,10 @@ class Resource(Generic[SpecT, StatusT]):
     @classmethod
     def parse(cls, raw: Mapping[str, Any]) -> Self:
         """Reads the object as the API server gives it. What does not fit the models never hides the object itself."""
-        spec, status = raw.get("spec") or {}, raw.get("status") or {}
-        known, unreadable = cls._parse_status(status)
+        known, unreadable = cls._parse_status(raw.get("status") or {})
         metadata = ObjectMeta.model_validate(raw["metadata"])
-        return cls(metadata=metadata, spec=cls._parse_spec(spec), status=known, unreadable=unreadable)
+        spec = cls._parse_spec(raw.get("spec") or {}, unreadable)
+        return cls(metadata=metadata, spec=spec, status=known, unreadable=unreadable)
 
     def written(self, status: StatusT) -> dict[str, Any]:
         """A new status as the API server is given it: what of `KEPT` could not be read stays as it is."""
@@ -82,7 +84,11 @@ class Resource(Generic[SpecT, StatusT]):
         return dump | {name: raw for name, raw in self.unreadable.items() if name in self.KEPT}
 
     @classmethod
-    def _parse_spec(cls, raw: Mapping[str, Any]) -> SpecT | InvalidSpec:
+    def _parse_spec(cls, raw: Mapping[str, Any], unreadable: Mapping[str, Any]) -> SpecT | InvalidSpec:
+        """The spec. Of a run in a stage that nobody here knows it counts as one with fields that nobody here knows."""
+        if STAGE in cls.KEPT & unreadable.keys():
+            message = f"status.{STAGE}: {str(unreadable[STAGE])[:64]} is none that this version knows"
+            return replace(cls._invalid_spec(raw, message), only_unknown=True)
         try:
             # The subclass that names SpecT names the same model in its KIND.
             return cast("SpecT", cls.KIND.spec.model_validate(raw, by_alias=True, by_name=False))

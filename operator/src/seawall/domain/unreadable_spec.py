@@ -1,5 +1,7 @@
 """What becomes of a run whose spec this version cannot read: the CRDs are of another version than the operator.
 
+A run in a stage that a newer version wrote is one of them (`api/resource.py`).
+
     it has begun                               it waits: what it does in Kafka, or on Spark, would be left half done
     it has not, and only has unknown fields    it waits: a version that knows them begins it
     it has not, and a known field is wrong     it ends: nobody can begin it as it stands

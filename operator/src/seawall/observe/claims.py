@@ -22,7 +22,7 @@ from seawall.domain.ledger.fence import Readoption, parse_readoption
 from seawall.domain.ledger.held import Hold
 from seawall.domain.ledger.observation import Licence, PolicyVersions, UnavailableReason, Verifying
 from seawall.domain.ledger.policy import Policy
-from seawall.domain.restore.others import AT_WORK
+from seawall.domain.restore.others import is_at_work
 from seawall.domain.restore.scratch_names import is_scratch
 from seawall.observe.opened_cluster import Blocked
 from seawall.ports import Clock, Kube
@@ -89,7 +89,7 @@ def why_restoring(kube: Kube, cluster: WALCluster) -> str | None:
     """
     listing = kube.list(WALRestore, cluster.metadata.namespace)
     found = of_cluster(listing.items, cluster.metadata.name)
-    at_work = (each for each in found if each.status.stage in AT_WORK and not is_scratch(each))
+    at_work = (each for each in found if is_at_work(each) and not is_scratch(each))
     busy = next((each.metadata.name for each in at_work), None)
     if busy is not None:
         return f"WALRestore {busy} is at work, and adopts its logs itself when they are whole (delete it to give it up)"

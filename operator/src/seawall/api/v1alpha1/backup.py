@@ -11,7 +11,7 @@ from pydantic import Field, StrictBool
 
 from seawall.api.duration import Duration, duration_rule
 from seawall.api.meta import MAX_SNAPSHOT, APIModel, InvalidSpec, Kind, Name, PrinterColumn, Rule, StatusModel
-from seawall.api.resource import Resource, name_in
+from seawall.api.resource import STAGE, Resource, name_in
 from seawall.api.v1alpha1.backup_template import BackupLevel, BackupTemplate
 from seawall.api.v1alpha1.purge_template import ClusterRef
 from seawall.api.v1alpha1.spark_job import MAX_NOT_READ, JobStatus, NotReadTopic, TtlSeconds
@@ -266,6 +266,7 @@ class WALBackup(Resource[WALBackupSpec, WALBackupStatus]):
     """A WALBackup as read from the API server."""
 
     KIND = WAL_BACKUP
+    KEPT = frozenset({STAGE})
 
     @property
     def parent(self) -> str | None:

@@ -10,7 +10,7 @@ from typing import Annotated, ClassVar
 from pydantic import Field
 
 from seawall.api.meta import Kind, PrinterColumn, Rule, StatusModel
-from seawall.api.resource import Conditions, ObjectStatus, Resource
+from seawall.api.resource import STAGE, Conditions, ObjectStatus, Resource
 from seawall.api.v1alpha1.purge_template import PurgeTemplate
 
 
@@ -201,3 +201,4 @@ class WALPurge(Resource[WALPurgeSpec, WALPurgeStatus]):
     """A WALPurge as read from the API server."""
 
     KIND = WAL_PURGE
+    KEPT = frozenset({STAGE})

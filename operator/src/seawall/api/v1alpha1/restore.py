@@ -13,7 +13,7 @@ from seawall.api.duration import Duration, duration_rule
 from seawall.api.instant import Instant
 from seawall.api.meta import APIModel, Kind, PrinterColumn, Rule
 from seawall.api.quantity import MAX_LARGE, LargeBytes, bytes_rule
-from seawall.api.resource import Resource
+from seawall.api.resource import STAGE, Resource
 from seawall.api.v1alpha1.backup import PointName
 from seawall.api.v1alpha1.purge_template import ClusterRef, TopicGlob, matches_any
 from seawall.api.v1alpha1.restore_status import WALRestoreStatus
@@ -181,3 +181,4 @@ class WALRestore(Resource[WALRestoreSpec, WALRestoreStatus]):
     """A WALRestore as read from the API server."""
 
     KIND = WAL_RESTORE
+    KEPT = frozenset({STAGE})

@@ -9,7 +9,7 @@ from typing import Annotated, ClassVar, Literal
 from pydantic import Field, StrictBool
 
 from seawall.api.meta import Kind, PrinterColumn, Rule, StatusModel
-from seawall.api.resource import Resource
+from seawall.api.resource import STAGE, Resource
 from seawall.api.v1alpha1.purge_template import ClusterRef
 from seawall.api.v1alpha1.spark_job import MAX_NOT_READ, JobStatus, NotReadTopic, TtlSeconds
 from seawall.api.v1alpha1.spark_spec import SparkOverrides
@@ -147,3 +147,4 @@ class WALVerification(Resource[WALVerificationSpec, WALVerificationStatus]):
     """A WALVerification as read from the API server."""
 
     KIND = WAL_VERIFICATION
+    KEPT = frozenset({STAGE})

@@ -30,8 +30,9 @@ class Reason(StrEnum):
     PLANNED = "DryRunCompleted"
     """Ready. The end of a dry run: the status says what would be done."""
     INVALID_SPEC = "InvalidSpec"
-    """Stalled. The spec does not fit this operator's models. A run that has begun, or has only fields that this version
-    does not know, deletes nothing and waits: upgrade CRDs and operator together. For another one it is the end."""
+    """Stalled. The spec does not fit this operator's models, or the stage does not. A run that has begun, or has only
+    fields that this version does not know, deletes nothing and waits: upgrade CRDs and operator together. For another
+    one it is the end."""
     CLUSTER_MISSING = "ClusterMissing"
     """Stalled. The end: there is no such WALCluster in the namespace. Create it, and make another run."""
     NO_DATA_PLANE = "NoDataPlane"

@@ -46,9 +46,9 @@ class JobReason(StrEnum):
     TOO_MANY_TOPICS = "TooManyTopics"
     """Stalled. The end: more than 1,000 topics, too many for one job. Make several, and narrow spec.topics."""
     INVALID_SPEC = "InvalidSpec"
-    """Stalled. The spec does not fit this operator's models, or that of its hold does not. One that has begun, or has
-    only fields that this version does not know, does nothing and waits; what runs on Spark goes on, unless it is to
-    delete chains of backups. Upgrade CRDs and operator together. For another one it is the end."""
+    """Stalled. The spec does not fit this operator's models, the stage does not, or the spec of its hold. One that has
+    begun, or has only fields that this version does not know, does nothing and waits; what runs on Spark goes on,
+    unless it is to delete chains of backups. Upgrade CRDs and operator together. For another one it is the end."""
     NAME_UNUSABLE = "NameUnusable"
     """Stalled. The end: Spark cannot name its Services after it. Make another object."""
     SPARK_NOT_ALLOWED = "SparkNotAllowed"
