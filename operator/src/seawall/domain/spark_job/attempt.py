@@ -22,6 +22,7 @@ from seawall.domain.spark_job.case import (
     request_changed,
 )
 from seawall.domain.spark_job.following import NoVerdict, follow
+from seawall.domain.spark_job.holding import wait_to_read
 from seawall.domain.spark_job.reasons import JobReason
 from seawall.domain.spark_job.request import OTHER_REQUEST, SummaryT, read_summary
 from seawall.domain.times import JOB_BACKOFF
@@ -63,6 +64,9 @@ def _submit(case: Case[SpecT, StatusT]) -> JobDecision[StatusT]:
     if withdrawn is not None:
         return case.attempt_ends(Outcome.INTERRUPTED, withdrawn)
     hold = case.observed.hold
+    unreadable = None if hold is None else wait_to_read(case, hold)
+    if unreadable is not None:
+        return unreadable
     if hold is None or hold.metadata.controller_uid != case.uid or not is_granted(hold):
         return case.attempt_ends(Outcome.INTERRUPTED, f"WALHold {case.key.name} was lost before the job began")
     declared = case.kind.declared(case.kafka)

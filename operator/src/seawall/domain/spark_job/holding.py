@@ -13,6 +13,7 @@ from seawall.domain.decision import Decision
 from seawall.domain.ledger.observation import Observation, Unavailable, UnavailableReason
 from seawall.domain.spark_job.actions import FreezeRequest, PlaceHold
 from seawall.domain.spark_job.case import (
+    GRANTED,
     Case,
     JobDecision,
     SpecT,
@@ -37,9 +38,25 @@ def hold(case: Case[SpecT, StatusT]) -> JobDecision[StatusT]:
         return name_taken(case, "ConfigMap")
     if found is None:
         return _place(case)
+    if (unreadable := wait_to_read(case, found)) is not None:
+        return unreadable
     if not is_granted(found):
         return _wait_for(case, found)
     return _freeze(case, found)
+
+
+def wait_to_read(case: Case[SpecT, StatusT], found: WALHold) -> JobDecision[StatusT] | None:
+    """What comes of a hold of which nobody can say what it keeps: it is not lost; None: it can be read, or is over."""
+    name, status = found.metadata.name, found.status
+    if status.is_final or found.metadata.deletion_timestamp is not None:
+        return None
+    if isinstance(found.spec, InvalidSpec):
+        message = f"WALHold {name} cannot be read: {found.spec.message}; upgrade CRDs and operator together"
+        return case.stays(Verdict(Outlook.STALLED, JobReason.INVALID_SPEC, message, JOB_RETRY_SECONDS))
+    if status.state in GRANTED and find_condition(status.conditions, ConditionType.GRANTED) is None:
+        message = f"WALHold {name} can be read again, and nobody has looked at it since"
+        return case.stays(case.goes_on(JobReason.HOLDING, message))
+    return None
 
 
 def _place(case: Case[SpecT, StatusT]) -> JobDecision[StatusT]:
@@ -88,11 +105,7 @@ def _freeze(case: Case[SpecT, StatusT], found: WALHold) -> JobDecision[StatusT]:
         return _go_on(case)
     if not isinstance(case.observed.observation, Observation) and case.kind.needs_observation(case.obj):
         return _unavailable(case, case.observed.observation)
-    if isinstance(found.spec, InvalidSpec):
-        message = f"WALHold {found.metadata.name} cannot be read: {found.spec.message}"
-        remedy = "upgrade CRDs and operator together"
-        return case.stays(Verdict(Outlook.STALLED, JobReason.INVALID_SPEC, f"{message}; {remedy}", JOB_RETRY_SECONDS))
-    request = case.kind.plan_request(case, found.spec.topics)
+    request = case.kind.plan_request(case, {} if isinstance(found.spec, InvalidSpec) else found.spec.topics)
     if isinstance(request, Decision):
         return request
     kept = frozen_request(case.key, request.data)
