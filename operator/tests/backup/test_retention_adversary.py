@@ -192,7 +192,8 @@ def test_a_driver_that_is_to_delete_is_stopped_while_its_backup_cannot_be_read()
     assert (waiting.status.stage, waiting.status.attempt, why(waiting)[0]) == (JobStage.RUNNING, 1, "InvalidSpec")
     raw["spec"] = spec
     world.kube._touch(raw)
-    found = world.settle_backup(backup.key, process)
+    world.live(TEN / 4)
+    found = world.walbackup(backup.key)
     assert (found.status.stage, found.status.attempt, found.status.expiring) == (JobStage.COMPLETED, 2, ())
     assert world.deleted == []
 
@@ -211,8 +212,10 @@ def test_what_the_driver_of_a_backup_has_said_counts_although_that_cannot_be_rea
     assert Key(NAMESPACE, f"{backup.name}-1") in world.spark.applications
     raw["spec"] = spec
     world.kube._touch(raw)
-    status = world.settle_backup(backup.key).status
-    assert (status.attempt, status.expiry.gone) == (1, (chain,))
+    world.live(TEN / 4)
+    status = world.walbackup(backup.key).status
+    assert status.expiry is not None
+    assert (status.stage, status.attempt, status.expiry.gone) == (JobStage.COMPLETED, 1, (chain,))
 
 
 def test_what_the_driver_says_counts_although_somebody_stops_deletes_a_moment_later() -> None:
