@@ -57,6 +57,8 @@ def filled(bed: Bed) -> str:
 def spark_home(folder: Path) -> Path:
     """A Spark that keeps the folders of its workers to itself."""
     found, home = Path(pyspark.__file__).parent, folder / "spark"
+    if home.exists():  # of an application before
+        return home
     home.mkdir()
     for name in ("bin", "jars", "python"):
         (home / name).symlink_to(found / name)
@@ -88,6 +90,12 @@ def unnamed(bed: Bed, *answers: Answer) -> set[str]:
     """The objects that none of these backups' manifests names."""
     found = {str(path.relative_to(bed.chain)) for path in (bed.chain / "data").rglob("*.parquet")}
     return found - {each.path for answer in answers for each in bed.manifest(answer).objects}
+
+
+def written(bed: Bed) -> dict[str, tuple[bytes, int]]:
+    """All files of the chain with their content; a file that was written once more is another one of the disk."""
+    files = [path for path in bed.chain.rglob("*") if path.is_file()]
+    return {str(path.relative_to(bed.chain)): (path.read_bytes(), path.stat().st_ino) for path in files}
 
 
 def halves(bed: Bed) -> set[Path]:
@@ -146,9 +154,28 @@ def test_an_application_that_is_killed_in_mid_write_is_followed_by_the_next_atte
     assert (unnamed(bed, answer), halves(bed)) == (set(), {half})
 
 
+def test_a_second_driver_of_a_backup_that_counts_writes_nothing(folder_bed: Bed) -> None:
+    """Somebody edited its SparkApplication, so it was submitted again: with other executors it cuts the log elsewhere."""
+    bed, topic = folder_bed, filled(folder_bed)
+    request = bed.request((topic, 0, RECORDS), parent=None, name="full", attempt=1, verify="None")
+    answers, found = list[Answer](), list[dict[str, tuple[bytes, int]]]()
+    for master in ("local[1]", "local[4]"):
+        with application(bed, master, request) as (process, summary):
+            process.wait(PATIENCE_SECONDS)
+            answers.append(Answer(process.returncode, json.loads(summary.read_bytes())))
+            summary.unlink()
+        found.append(written(bed))
+    first, second = answers
+    assert first.summary["outcome"] == "Passed", (bed.folder / "own.log").read_text()[-3000:]
+    assert (second.summary["outcome"], "is there already" in second.summary["message"]) == ("Interrupted", True)
+    assert found[0] == found[1]
+    is_whole(bed, first, topic)
+    assert unnamed(bed, first) == set()
+
+
 def test_a_task_of_a_dead_attempt_that_ends_after_the_next_one_has_published_changes_nothing(folder_bed: Bed) -> None:
     bed, topic = folder_bed, filled(folder_bed)
-    first, place = object_path("full", 1, 0, 0), Folder(bed.storage["folder"]["path"])
+    first, place = object_path("full", 1, "driver", 0, 0), Folder(bed.storage["folder"]["path"])
     stuck = StuckObject(bed.chain, bed.folder)
     folder = str(bed.chain.relative_to(bed.objects))
     options = {"bootstrap.servers": bed.topics.servers}
@@ -176,7 +203,7 @@ def test_a_task_of_a_dead_attempt_that_ends_after_the_next_one_has_published_cha
 
 def test_half_an_object_that_a_failing_task_publishes_is_garbage(bed: Bed, monkeypatch: pytest.MonkeyPatch) -> None:
     """A stream of pyarrow cannot be aborted: what was written to it when the task failed is an object of the bucket."""
-    topic, path = filled(bed), object_path("full", 1, 0, 77)
+    topic, path = filled(bed), object_path("full", 1, "driver", 0, 77)
 
     def breaks(source: BinaryIO, sink: BinaryIO, _: int) -> None:
         sink.write(source.read(BYTES))

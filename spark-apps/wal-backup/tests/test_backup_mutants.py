@@ -11,6 +11,7 @@ import pytest
 import test_backup_refusals as refusals
 import test_cut_logs as cuts
 import test_plans as plans
+import test_second_driver as drivers
 import test_round_trip as round_trips
 from backups import Bed, bed_in_folder
 from pyspark.sql import SparkSession
@@ -58,6 +59,10 @@ PURE: tuple[Mutant, ...] = (
         )
     ),
     (
+        rewritten(Backup, "_read", "uuid4().hex", '""'),
+        drivers.test_a_second_driver_of_the_same_request_writes_over_nothing,
+    ),
+    (
         rewritten(trouble, "find_cut", "lost is not None", "False", cuts),
         cuts.test_a_log_that_is_cut_off_between_two_tasks_is_told_though_it_is_longer_then,
     ),
@@ -99,8 +104,17 @@ ON_KAFKA: tuple[tuple[Callable[[Patch], None], Callable[[Bed], None]], ...] = (
     (rewritten(Backup, "write", "if proof.findings:", "if False:"), stories.an_object_that_rots_before_it_is_proved),
     (rewritten(Backup, "_require_stored", "size != stored.bytes", "False"), stories.an_object_that_the_store_cut),
     (
-        rewritten(Backup, "_publish", "self._store.size(path) is not None", "False"),
+        rewritten(
+            Backup,
+            "write",
+            "self._require_unpublished(manifest_name(request.backup, request.attempt, place))",
+            "pass",
+        ),
         refusals.test_nothing_is_overwritten,
+    ),
+    (
+        rewritten(Backup, "_publish", "self._require_unpublished(manifest.name)", "pass"),
+        stories.a_second_driver_that_counts_first,
     ),
     (
         rewritten(backup, "_topic", "found.records + width(gaps) != topic.end - topic.start", "False"),

@@ -123,10 +123,11 @@ def test_a_parent_of_a_newer_program_is_not_continued(folder_bed: Bed) -> None:
 def test_nothing_is_overwritten(bed: Bed) -> None:
     topic = filled(bed)
     first = bed.back_up((topic, 0, 5))
-    before = bed.manifest_path(first).read_bytes()
+    before, objects = bed.manifest_path(first).read_bytes(), sorted((bed.chain / "data").rglob("*.parquet"))
     ended(bed.back_up((topic, 0, 10)), "Refused", "is there already")
     ended(bed.back_up((topic, 0, 5)), "Interrupted", "is there already")  # the same request: it was made once more
     assert bed.manifest_path(first).read_bytes() == before
+    assert sorted((bed.chain / "data").rglob("*.parquet")) == objects, "nothing is written, either"
 
 
 def test_a_parent_that_another_backup_continued_is_not_continued_again_but_by_another_attempt(bed: Bed) -> None:

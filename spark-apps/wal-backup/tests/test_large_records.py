@@ -22,7 +22,7 @@ from wal_backup.parquet import Section, read_section
 from wal_backup.store import Folder, Store
 from wal_backup.task import TaskResult, write_objects
 
-CHAIN, PATH = chain_folder("q1Sh-9_ISia_zwGINzRvyQ", "greptimedb"), object_path("full", 1, 0, 3)
+CHAIN, PATH = chain_folder("q1Sh-9_ISia_zwGINzRvyQ", "greptimedb"), object_path("full", 1, "driver", 0, 3)
 RANGES = [Range("wal_0", 5, 40), Range("wal_1", 0, 0), Range("wal_2", 0, 12)]
 OF_A_SECTION, BYTES = 10, 300
 OF_AN_OBJECT = 2_000
@@ -115,7 +115,7 @@ def test_a_store_that_fails_at_a_later_object_fails_the_task(tmp_path: Path, mon
 
 
 def test_paths_of_parts_are_others_than_those_of_other_tasks() -> None:
-    paths = [part_path(object_path("full", 1, number, attempt), part)
+    paths = [part_path(object_path("full", 1, "driver", number, attempt), part)
              for number in range(12) for attempt in range(12) for part in range(12)]  # fmt: skip
     assert len(set(paths)) == len(paths)
 

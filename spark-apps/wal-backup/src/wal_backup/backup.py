@@ -10,6 +10,7 @@ from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from uuid import uuid4
 
 from pyspark import TaskContext
 from pyspark.sql import SparkSession
@@ -23,7 +24,7 @@ from sparkjob.wire.records import digest_of
 from wal_backup.chain import read_parent
 from wal_backup.findings import Finding
 from wal_backup.gaps import Gap, merge, width
-from wal_backup.layout import manifests_folder, object_path
+from wal_backup.layout import manifest_name, manifests_folder, object_path
 from wal_backup.manifest import LastRecord, Manifest, StoredObject, TopicBackup, digest_of_manifest, parse_manifest
 from wal_backup.parquet import Section
 from wal_backup.plan import plan_tasks
@@ -81,7 +82,9 @@ class Backup:
                 f"the Kafka cluster at {self._options['bootstrap.servers']} is {found}, not {request.cluster_id}"
             )
         parent = None if request.parent is None else read_parent(self._store, request.folder, request.parent)
-        self._require_no_fork(_place_after(parent))
+        place = _place_after(parent)
+        self._require_unpublished(manifest_name(request.backup, request.attempt, place))
+        self._require_no_fork(place)
         self._require(kafka)
         if parent is not None:
             self._require_continues(parent)
@@ -102,9 +105,8 @@ class Backup:
 
     def _publish(self, manifest: Manifest) -> str:
         """Puts the manifest, asks it back, and returns its digest."""
-        content, path = manifest.to_bytes(), f"{manifests_folder(self._request.folder)}/{manifest.name}"
-        if self._store.size(path) is not None:
-            raise self._there_already(path)
+        content, path = manifest.to_bytes(), self._path_of(manifest.name)
+        self._require_unpublished(manifest.name)
         self._require_no_fork(manifest.sequence)
         if self._request.parent is not None:
             read_parent(self._store, self._request.folder, self._request.parent)  # it may have been deleted meanwhile
@@ -113,11 +115,17 @@ class Backup:
             raise Interrupted(f"the manifest {path} is not what was written")
         return digest_of_manifest(content)
 
-    def _there_already(self, path: str) -> Exception:
+    def _require_unpublished(self, name: str) -> None:
         """Of an earlier driver of the same request, of which nobody heard, it is no obstacle to another attempt."""
+        path = self._path_of(name)
+        if self._store.size(path) is None:
+            return
         is_same = parse_manifest(self._store.read(path), path).request_digest == self._request.digest
         kind = Interrupted if is_same else Refused
-        return kind(f"the manifest {path} is there already: nothing is overwritten")
+        raise kind(f"the manifest {path} is there already: nothing is overwritten")
+
+    def _path_of(self, manifest: str) -> str:
+        return f"{manifests_folder(self._request.folder)}/{manifest}"
 
     def _require_no_fork(self, place: int) -> None:
         """No other backup has this place in the chain; another attempt of this one may: its driver died unheard."""
@@ -168,12 +176,14 @@ class Backup:
         if not tasks:
             return []
         name, attempt, place, folder = request.backup, request.attempt, request.place, request.folder
+        driver = uuid4().hex  # there may be a second one: its SparkApplication was submitted again
 
         def run(task: tuple[int, list[Range]]) -> TaskResult | Refused:
             context = TaskContext.get()
             number = 0 if context is None else context.taskAttemptId()
             try:
-                return write_objects(task[1], options, place, folder, object_path(name, attempt, task[0], number))
+                path = object_path(name, attempt, driver, task[0], number)
+                return write_objects(task[1], options, place, folder, path)
             except Refused as refused:
                 return refused  # an answer, and no failure: Spark would ask three times more
 

@@ -23,9 +23,17 @@ def manifests_folder(chain: str) -> str:
     return f"{chain}/manifests"
 
 
-def object_path(backup: str, attempt: int, task: int, task_attempt: int) -> str:
-    """An object below its chain: no other task, and no other attempt of this one, writes to the same."""
-    return f"{attempt_folder(backup, attempt)}/{task:05}-{task_attempt}{_PARQUET}"
+def manifest_name(backup: str, attempt: int, place: int) -> str:
+    """A manifest below `manifests` of its chain, by its place there: 0 of a full backup."""
+    return f"{backup}-{attempt}-{place:06}.json.gz"
+
+
+def object_path(backup: str, attempt: int, driver: str, task: int, task_attempt: int) -> str:
+    """An object below its chain: no other task, attempt of this one, or driver of the same request writes to the same.
+
+    Each driver counts its task attempts from 0, and two of one request may split the log otherwise.
+    """
+    return f"{attempt_folder(backup, attempt)}/{task:05}-{task_attempt}-{driver}{_PARQUET}"
 
 
 def part_path(path: str, part: int) -> str:

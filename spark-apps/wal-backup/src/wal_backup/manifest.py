@@ -17,6 +17,7 @@ from typing import Any
 from sparkjob.errors import Refused
 from sparkjob.fields import MAX_U64, Fields
 from wal_backup.gaps import Gap
+from wal_backup.layout import manifest_name
 from wal_backup.parquet import Section
 
 VERSION = 1
@@ -127,7 +128,7 @@ class Manifest:
     @property
     def name(self) -> str:
         """Its file below the chain's `manifests`."""
-        return f"{self.backup}-{self.attempt}-{self.sequence:06}.json.gz"
+        return manifest_name(self.backup, self.attempt, self.sequence)
 
     def to_bytes(self) -> bytes:
         """As it is stored; the same manifest gives the same bytes."""
