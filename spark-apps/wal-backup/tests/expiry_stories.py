@@ -206,6 +206,15 @@ def nothing_goes_while_what_is_to_stay_is_damaged() -> None:
         )
 
 
+def nothing_goes_while_what_is_to_stay_has_a_hole() -> None:
+    with stock() as each:
+        each.store.delete(f"{manifests_folder(each.path(STAYS))}/{manifest(STAYS, 1).name}")
+        found = each.expire()
+        assert (found.problem, found.gone) == (Problem.LEFT_ALONE, ()), found
+        assert "is to stay, and is not whole: stays-1a2b3c4d-2-1-000002.json.gz names the parent" in found.message
+        assert each.left() == {**ALL, STAYS: 2}
+
+
 class Died(BaseException):
     """The process was killed here."""
 

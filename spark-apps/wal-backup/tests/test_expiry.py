@@ -30,6 +30,7 @@ STORIES = (
     stories.nothing_goes_while_nothing_is_named_that_stays,
     stories.nothing_goes_while_what_is_to_stay_is_another,
     stories.nothing_goes_while_what_is_to_stay_is_damaged,
+    stories.nothing_goes_while_what_is_to_stay_has_a_hole,
     stories.whoever_dies_while_it_deletes_leaves_whole_chains,
 )
 GUARDS: tuple[tuple[str, str, str, Callable[[], None]], ...] = (
@@ -63,6 +64,7 @@ GUARDS: tuple[tuple[str, str, str, Callable[[], None]], ...] = (
         stories.nothing_goes_while_what_is_to_stay_is_another,
     ),
     ("_require_stays", "missing is not None", "False", stories.nothing_goes_while_what_is_to_stay_is_damaged),
+    ("_require_stays", "if chain.problems:", "if False:", stories.nothing_goes_while_what_is_to_stay_has_a_hole),
     ("_newest_first", ")[::-1]", ")", stories.whoever_dies_while_it_deletes_leaves_whole_chains),
 )
 

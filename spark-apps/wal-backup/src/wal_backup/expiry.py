@@ -91,6 +91,8 @@ def _require_stays(store: Store, cluster_id: str, asked: Expiry) -> None:
         (chain,) = read_chains(store, cluster_id, each.name)
         if not chain.path or chain.path[0].digest != each.full.digest:
             raise LeftAlone(f"chain {each.name} is to stay, and its full backup is not the one that was made: check it")
+        if chain.problems:
+            raise LeftAlone(f"chain {each.name} is to stay, and is not whole: {chain.problems[0]}")
         found = store.sizes(chain_folder(cluster_id, each.name))
         for stored in chain.path:
             missing = next((one for one in stored.manifest.objects if found.get(one.path) != one.bytes), None)
