@@ -155,7 +155,7 @@ def test_an_application_that_is_killed_in_mid_write_is_followed_by_the_next_atte
 
 
 def test_a_second_driver_of_a_backup_that_counts_writes_nothing(folder_bed: Bed) -> None:
-    """Somebody edited its SparkApplication, so it was submitted again: with other executors it cuts the log elsewhere."""
+    """Somebody edited its SparkApplication, so it is submitted again, and may cut the log elsewhere."""
     bed, topic = folder_bed, filled(folder_bed)
     request = bed.request((topic, 0, RECORDS), parent=None, name="full", attempt=1, verify="None")
     answers, found = list[Answer](), list[dict[str, tuple[bytes, int]]]()
