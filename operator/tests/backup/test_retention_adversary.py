@@ -18,6 +18,7 @@ from seawall.api.v1alpha1.restore_status import RestoreStage
 from seawall.api.v1alpha1.spark_job import JobStage
 from seawall.domain.backup.retention import Surroundings, deleting, find_needed
 from tests.backup.test_backup_policy import PolicyWorld, settle
+from tests.backup.test_broken_chains import find_broken
 from tests.backup.test_retention import FULLS, TEN, chains, declared, keep, made, restore
 from tests.worlds.backup_world import POLICY
 from tests.worlds.purge_world import NAMESPACE, WAL, Calls
@@ -69,7 +70,12 @@ def declares_more(world: PolicyWorld, _: str) -> None:
     world.declare_backups(**{**FULLS, "retention": {"recoveryWindow": "2h", "minimumFulls": 2}})
 
 
-MOVES: tuple[Move, ...] = (needs_it, keeps_it, declares_none, declares_more, stops_deletes)
+def finds_the_others_broken(world: PolicyWorld, chain: str) -> None:
+    """Restores of all others end, because the store does not have what was written."""
+    find_broken(world, *(name for name in chains(world) if name != chain))
+
+
+MOVES: tuple[Move, ...] = (needs_it, keeps_it, declares_none, declares_more, stops_deletes, finds_the_others_broken)
 
 
 def disturbed(world: PolicyWorld, move: Move | None, at: int) -> tuple[int, int, bool]:

@@ -165,6 +165,9 @@ class BackupChain(StatusModel):
     """What was proved of the full backup; None also if it left topics out."""
     kept_by: Annotated[str, Field(max_length=253)] | None = None
     """The WALBackup whose `keep` keeps it. It stays so if that object is deleted."""
+    broken_by: Annotated[str, Field(max_length=253)] | None = None
+    """The WALRestore, a drill or another one, that found it broken, or could not decode it: its full backup does not
+    count as proved any more. It stays so if that object is deleted."""
     gone: bool = False
     """It is deleted; its objects of Kubernetes go next."""
 

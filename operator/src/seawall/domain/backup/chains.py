@@ -1,8 +1,8 @@
 """What a policy knows of its chains in the store: its status has it, because objects of Kubernetes go, and stores stay.
 
-It is built of the WALBackups as they end, and is there before the history limits take one of them. An API server that
-was restored has an old list: chains that are not in it are never deleted, and those that were deleted already are
-deleted again, which finds nothing.
+It is built of the WALBackups and WALRestores as they end, and is there before the history limits take one of them. An
+API server that was restored has an old list: chains that are not in it are never deleted, and those that were deleted
+already are deleted again, which finds nothing.
 """
 
 from __future__ import annotations
@@ -15,7 +15,9 @@ from seawall.api.meta import Condition, ConditionType
 from seawall.api.v1alpha1.backup import BackupExpiry, WALBackup
 from seawall.api.v1alpha1.backup_policy import MAX_CHAINS, BackupChain, Retention, WALBackupPolicyStatus
 from seawall.api.v1alpha1.backup_template import BackupLevel
+from seawall.api.v1alpha1.restore import WALRestore
 from seawall.api.v1alpha1.spark_job import JobStage
+from seawall.domain.backup.broken import as_restored
 from seawall.domain.backup.reasons import RetentionReason
 from seawall.domain.backup.runs import OwnBackups, RemoveBackup, is_incremental, keeps
 from seawall.domain.conditions import ConditionBuilder, as_status
@@ -57,7 +59,11 @@ class Listed:
 
 
 def list_chains(
-    status: WALBackupPolicyStatus, own: OwnBackups, backups: Sequence[WALBackup], between: timedelta | None
+    status: WALBackupPolicyStatus,
+    own: OwnBackups,
+    backups: Sequence[WALBackup],
+    restores: Sequence[WALRestore],
+    between: timedelta | None,
 ) -> Listed:
     """The list with what has ended since; `between` is the time from one backup to the next, None: nobody knows."""
     rows, time, is_full = {each.name: each for each in status.chains}, status.retention_time, False
@@ -75,7 +81,8 @@ def list_chains(
     gone = {name for each in own.all if each.status.expiry is not None for name in each.status.expiry.gone}
     left = {each.status.chain for each in own.all}
     marked = (row.model_copy(update={"gone": True}) if row.name in gone else row for row in rows.values())
-    return Listed(tuple(_kept(row, backups) for row in marked if not row.gone or row.name in left), time, is_full)
+    there = (as_restored(_kept(row, backups), restores) for row in marked if not row.gone or row.name in left)
+    return Listed(tuple(there), time, is_full)
 
 
 def _place(backup: WALBackup) -> int | None:
@@ -154,9 +161,17 @@ def _retention_state(listed: Listed, own: OwnBackups) -> tuple[RetentionReason, 
     if found is not None and found[1].problem is not None and names & set(found[0]):
         return _PROBLEMS.get(found[1].problem, RetentionReason.INTERRUPTED), found[1].message
     kept = sum(each.kept_by is not None for each in listed.chains)
-    return RetentionReason.APPLIED, f"{len(names)} chains are in the store" + (
-        f", {kept} of them by keep" if kept else ""
-    )
+    message = f"{len(names)} chains are in the store" + (f", {kept} of them by keep" if kept else "")
+    return RetentionReason.APPLIED, message + _broken(listed)
+
+
+def _broken(listed: Listed) -> str:
+    """Chains that let no other go, as a clause; empty: there is none."""
+    found = [each for each in listed.chains if each.broken_by is not None]
+    if not found:
+        return ""
+    newest = found[-1]
+    return f"; {len(found)} of them let no other go: WALRestore {newest.broken_by} found {newest.name} broken"
 
 
 def _newest_expiry(own: OwnBackups) -> tuple[Sequence[str], BackupExpiry] | None:

@@ -63,7 +63,8 @@ def decide(policy: WALBackupPolicy, observed: Observed) -> BackupPolicyDecision:
     if policy.metadata.deletion_timestamp is not None:
         return silent(policy, "the policy is being deleted, and its objects with it; what is in the store stays")
     own = OwnBackups.of(policy, observed.backups, observed.holds)
-    listed = list_chains(policy.status, own, observed.backups, expected_period(policy, observed.now))
+    between = expected_period(policy, observed.now)
+    listed = list_chains(policy.status, own, observed.backups, observed.restores, between)
     case = Case(policy, own, observed, last_run_time(policy, own, observed.now), listed)
     plan = _plan(case)
     drills = plan_drills(policy, own.last, observed.restores, observed.cluster, observed.now)

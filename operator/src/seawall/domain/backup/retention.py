@@ -2,7 +2,8 @@
 
 A full backup and all that continue it are one unit. It goes once one can go back by the whole recovery window without
 it: a newer full backup that was proved is older than that. The window counts back from the newest backup that
-completed, so nothing goes by itself when backups stop. The newest full ones that were proved always stay.
+completed, so nothing goes by itself when backups stop. The newest full ones that were proved always stay. Proved is
+none of a chain that a restore found broken (`broken.py`).
 
 The list is frozen in the request of the next backup: in its status first, and only then it is asked whether a restore
 needs one of them. A WALRestore that is created later finds the list in the status.
@@ -22,6 +23,7 @@ from seawall.api.v1alpha1.backup import MAX_EXPIRING, WALBackup, WALBackupStatus
 from seawall.api.v1alpha1.backup_policy import BackupChain, Retention, WALBackupPolicy
 from seawall.api.v1alpha1.backup_template import BackupLevel
 from seawall.api.v1alpha1.restore import WALRestore
+from seawall.domain.backup.broken import as_restored
 from seawall.domain.backup.runs import keeps
 
 
@@ -54,7 +56,8 @@ def plan_expiry(
     retention, status = retention_of(found.policy), found.policy.status
     if retention is None or status.retention_time is None:
         return None
-    here = [each for each in status.chains if (each.location, each.cluster_id) == (location, cluster_id)]
+    listed = (each for each in status.chains if (each.location, each.cluster_id) == (location, cluster_id))
+    here = [as_restored(each, found.restores) for each in listed]
     needed = {chain, *_needed(found, [each.name for each in here])}
     return choose(here, retention, status.retention_time, needed, most)
 
@@ -78,7 +81,7 @@ def choose(
 ) -> Expiry | None:
     """Of chains of one store and one Kafka, the oldest first, those that go; None: all stay."""
     known = [each for each in chains if not each.gone]
-    proved = [each for each in known if each.verified is not BackupLevel.NONE]
+    proved = [each for each in known if each.verified is not BackupLevel.NONE and each.broken_by is None]
     limit = counts_from - retention.recovery_window
     base = next((each for each in reversed(proved) if each.full_time <= limit), None)
     if base is None or len(proved) < retention.minimum_fulls:
