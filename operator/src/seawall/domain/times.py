@@ -106,6 +106,9 @@ LEASE_SILENT = timedelta(minutes=1)
 """A Lease that was not renewed for this long has no holder who lives, whatever the clocks of the machines say."""
 POLICY_OBSERVE_SECONDS = 300.0
 """The longest time without a look at the clock, which may be set."""
+RETENTION_BEHIND_PERIODS = 8
+"""So many periods, and a quarter of its window, may a retention be behind the newest backup before that is said: a slow
+backup, or a pause of an hour, is caught up with soon."""
 POLICY_SKEW = timedelta(minutes=5)
 """A last run further ahead than this was written by a clock that was wrong: it must not stop all runs until then."""
 POLICY_TRIGGER_SECONDS = 10.0

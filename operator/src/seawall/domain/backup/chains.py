@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
+from seawall.api.duration import format_duration
 from seawall.api.meta import Condition, ConditionType
 from seawall.api.v1alpha1.backup import BackupExpiry, WALBackup
 from seawall.api.v1alpha1.backup_policy import MAX_CHAINS, BackupChain, Retention, WALBackupPolicyStatus
@@ -23,6 +24,7 @@ from seawall.domain.backup.runs import OwnBackups, RemoveBackup, is_incremental,
 from seawall.domain.conditions import ConditionBuilder, as_status
 from seawall.domain.events import EventReason
 from seawall.domain.step import Event, EventType
+from seawall.domain.times import RETENTION_BEHIND_PERIODS
 
 _PROBLEMS = {
     "Locked": RetentionReason.LOCKED,
@@ -40,11 +42,15 @@ class Listed:
         rows: the oldest first.
         time: from when its recovery window counts back; None: nothing has completed yet.
         is_full: whether there are chains for which the list has no room.
+        newest: when the newest backup completed, by the clock that says less.
+        between: the time from one backup to the next; None: nobody knows, or none are expected.
     """
 
     rows: tuple[BackupChain, ...]
     time: datetime | None
     is_full: bool = False
+    newest: datetime | None = None
+    between: timedelta | None = None
 
     @property
     def chains(self) -> tuple[BackupChain, ...]:
@@ -82,7 +88,7 @@ def list_chains(
     left = {each.status.chain for each in own.all}
     marked = (row.model_copy(update={"gone": True}) if row.name in gone else row for row in rows.values())
     there = (as_restored(_kept(row, backups), restores) for row in marked if not row.gone or row.name in left)
-    return Listed(tuple(there), time, is_full)
+    return Listed(tuple(there), time, is_full, None if own.last is None else _newest(own.last), between)
 
 
 def _place(backup: WALBackup) -> int | None:
@@ -122,11 +128,16 @@ def _completed(backup: WALBackup) -> datetime:
     return backup.status.completion_time or backup.metadata.creation_timestamp
 
 
+def _newest(backup: WALBackup) -> datetime:
+    """When it completed: both clocks, ours and the API server's, must say so."""
+    return min(backup.metadata.creation_timestamp, _completed(backup))
+
+
 def _moved(time: datetime | None, backup: WALBackup, between: timedelta | None) -> datetime | None:
-    """From when the window counts back: both clocks, ours and the API server's, must say so, and it goes in steps."""
+    """From when the window counts back: it goes in steps, whatever clocks say."""
     if backup.status.stage is not JobStage.COMPLETED:
         return time
-    newest = min(backup.metadata.creation_timestamp, _completed(backup))
+    newest = _newest(backup)
     if time is None:
         return newest
     return max(time, min(newest, time + 2 * (between or timedelta(0))))
@@ -147,12 +158,12 @@ def retention_condition(
     """Whether what nobody needs is deleted; none without a retention."""
     if retention is None:
         return ()
-    reason, message = _retention_state(listed, own)
+    reason, message = _retention_state(listed, own, retention.recovery_window)
     applied = as_status(reason is RetentionReason.APPLIED)
     return (build(ConditionType.RETENTION_APPLIED, applied, reason, message),)
 
 
-def _retention_state(listed: Listed, own: OwnBackups) -> tuple[RetentionReason, str]:
+def _retention_state(listed: Listed, own: OwnBackups, window: timedelta) -> tuple[RetentionReason, str]:
     if listed.is_full:
         message = f"{len(listed.rows)} chains are known, and no more are: those that began since are never deleted"
         return RetentionReason.TOO_MANY_CHAINS, message
@@ -160,9 +171,25 @@ def _retention_state(listed: Listed, own: OwnBackups) -> tuple[RetentionReason, 
     found = _newest_expiry(own)
     if found is not None and found[1].problem is not None and names & set(found[0]):
         return _PROBLEMS.get(found[1].problem, RetentionReason.INTERRUPTED), found[1].message
+    behind = _why_behind(listed, window)
+    if behind is not None:
+        return RetentionReason.BEHIND, behind
     kept = sum(each.kept_by is not None for each in listed.chains)
     message = f"{len(names)} chains are in the store" + (f", {kept} of them by keep" if kept else "")
     return RetentionReason.APPLIED, message + _broken(listed)
+
+
+def _why_behind(listed: Listed, window: timedelta) -> str | None:
+    """That chains stay much longer than this window says; None: they do not, or no backups are expected."""
+    newest, time, between = listed.newest, listed.time, listed.between
+    if newest is None or time is None or between is None:
+        return None
+    if newest - time <= max(window / 4, RETENTION_BEHIND_PERIODS * between):
+        return None
+    return (
+        f"the newest backup is of {newest:%Y-%m-%d %H:%MZ}, and the window counts back from {time:%Y-%m-%d %H:%MZ}, "
+        f"which a backup moves on by {format_duration(2 * between)} at most: chains stay longer than declared"
+    )
 
 
 def _broken(listed: Listed) -> str:

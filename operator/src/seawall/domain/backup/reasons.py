@@ -93,6 +93,11 @@ class RetentionReason(StrEnum):
     chain's folder."""
     INTERRUPTED = "DeletionInterrupted"
     """False. The store did not answer; the next backup goes on."""
+    BEHIND = "RetentionBehind"
+    """False. Chains stay longer than declared: the newest backup is far ahead of the time from which the window counts
+    back (`status.retentionTime`), which each one moves on by at most twice the time between two. After a pause it
+    catches up by itself. If backups take longer than that, set `schedule` to begin them no more often than they
+    complete; if a clock is ahead, correct it."""
     TOO_MANY_CHAINS = "TooManyChains"
     """False. The list of chains is full. Make full backups more rarely, or the recovery window shorter; folders of
     chains that began meanwhile are a person's to delete."""
