@@ -194,7 +194,7 @@ MUTANTS: tuple[Mutant, ...] = (
         test_it_counts_as_soon_as_it_is_known,
     ),
     (
-        rewritten(broken, "_is_about", "return status.completion_time is None or", "return source is not None and"),
+        rewritten(broken, "_is_about", "return status.completion_time is None or", "return source is None and"),
         test_one_that_names_no_chain_may_have_read_any_that_was_there,
     ),
 )

@@ -11,8 +11,8 @@ import pytest
 import test_backup_refusals as refusals
 import test_cut_logs as cuts
 import test_plans as plans
-import test_second_driver as drivers
 import test_round_trip as round_trips
+import test_second_driver as drivers
 from backups import Bed, bed_in_folder
 from pyspark.sql import SparkSession
 from spark_marks import WITH_SPARK
