@@ -28,6 +28,7 @@ from seawall.domain.dataplane.connection import (
 from seawall.domain.dataplane.metadata import MetadataSnapshot
 from seawall.domain.dataplane.view import DataPlaneView
 from seawall.observe.database import DatabaseAnswers
+from seawall.ports import MetadataStore
 from tests.contract.test_data_plane_contract import before_fake
 from tests.fakes.dataplane import FakeMetadataStore, FakeRegion
 from tests.support.contract_facade import Ask, Served, served, serving
@@ -150,6 +151,10 @@ class Catalogue:
     def read(self, change: Change, user: User | None = None) -> MetadataSnapshot:
         self._change = change
         return self._planes.connect(KEY, HTTPConnection(self._url, user=user)).metadata_store.snapshot()
+
+    @property
+    def store(self) -> MetadataStore:
+        return self._planes.connect(KEY, HTTPConnection(self._url)).metadata_store
 
 
 def whole(found: Any) -> None:

@@ -273,6 +273,10 @@ class FakeMetadataStore:
         self.tables[table_id] = f"{schema}.{name}"
 
     def drop_table(self, table_id: int) -> None:
+    def begin_anew(self) -> bool:
+        """Nothing is remembered."""
+        return False
+
         """A table is gone."""
         self._next()
         del self.tables[table_id]

@@ -29,7 +29,7 @@ CHANGING = CHANGES | {
     *("replace_spec", "take_producer_id", "append_nulls"),
 }
 """Calls after which the world may be another one."""
-QUIET = frozenset({"post_event", "forget", "maintenance_of"}) | OPENS
+QUIET = frozenset({"post_event", "forget", "maintenance_of", "begin_anew"}) | OPENS
 """Calls that send nothing, or whose failure nobody sees."""
 OF_KUBE = frozenset({"kube", "spark", "pods", "intents"})
 """Ports behind which the API server is."""

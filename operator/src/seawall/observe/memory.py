@@ -138,6 +138,9 @@ class Remembered:
     witnesses: LogWitnesses = field(default_factory=LogWitnesses)
     shared: Shared | None = None
     """The newest look for nobody in particular, kept only while others wait."""
+    begun_anew: tuple[int, bool] | None = None
+    """The token of the readoption for which the database's adapter forgot what it had read, and whether its metadata
+    had gone back by then."""
 
     def decide(self, read: Read, prune_mode: PruneMode, policies: Sequence[Policy], run: WALPurge | None) -> Assessment:
         """Looks with the memory of all looks, and of this run's evidence only."""

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from seawall.api.v1alpha1.cluster import WALCluster
+from seawall.api.v1alpha1.http_database import HTTPDatabase
 from seawall.api.v1alpha1.purge import FrozenTargets, WALPurge
 from seawall.domain.clocks import TrustedTime
 from seawall.domain.cluster.identity import claim_on, usable_readoption
@@ -33,6 +34,7 @@ from seawall.observe.claims import (
     read_holds,
     read_policies,
     read_verifications,
+    why_not_readopted,
     without_restored,
 )
 from seawall.observe.database import DatabaseAnswers, DatabaseState, newest_head, read_database
@@ -98,6 +100,8 @@ class _Parts:
     frozen: Mapping[str, Target] | TargetsLost
     time: TrustedTime
     said: Declarations
+    went_back: bool
+    """Its metadata had gone back when a person readopted it."""
 
     @property
     def records(self) -> Mapping[str, FenceRecord]:
@@ -171,6 +175,7 @@ class LedgerReader:
         cluster, kube = asked.cluster, self.clusters.kube
         began = self.stopwatch.milliseconds()
         earlier = self._earlier_records(remembered, cluster, opened)
+        went_back = self._begin_anew(remembered, asked, opened)
         asked.answers = DatabaseAnswers(opened.parts)
         database = read_database(cluster, opened, asked.answers, self.clock.trusted(), readopts=asked.readopts)
         asked.answered_at = self.clock.now()
@@ -199,6 +204,7 @@ class LedgerReader:
             frozen=frozen,
             time=time,
             said=self._read_declarations(asked, time),
+            went_back=went_back,
         )
 
     def _read_of(self, asked: Asked, opened: OpenedCluster, parts: _Parts) -> Read:
@@ -234,7 +240,24 @@ class LedgerReader:
             newest_of={datanode.datanode_id: datanode.newest_ids for datanode in database.reports},
             earlier=parts.earlier,
             cut=parts.cut,
+            went_back=parts.went_back,
         )
+
+    def _begin_anew(self, remembered: Remembered, asked: Asked, opened: OpenedCluster) -> bool:
+        """Whether the readoption that is followed is of metadata that had gone back.
+
+        A database by the contract whose metadata went back gives no answer that counts, until a person says that they
+        are right: then what was read before counts no more, once for each readoption. A readoption while a restore
+        makes logs is followed later.
+        """
+        adoption = usable_readoption(asked.cluster, self.clock.trusted()) if asked.readopts else None
+        if adoption is None or not isinstance(opened.database, HTTPDatabase):
+            return False
+        if remembered.begun_anew is None or remembered.begun_anew[0] != adoption.token:
+            if why_not_readopted(self.clusters.kube, asked.cluster) is not None:
+                return False
+            remembered.begun_anew = adoption.token, opened.parts.metadata_store.begin_anew()
+        return remembered.begun_anew[1]
 
     def _read_declarations(self, asked: Asked, time: TrustedTime) -> Declarations:
         said = read_declarations(asked.cluster, time)

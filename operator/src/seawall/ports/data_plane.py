@@ -121,6 +121,14 @@ class MetadataStore(Protocol):
         """
         ...
 
+    def begin_anew(self) -> bool:
+        """Forgets what snapshots of before said, if it is remembered: a person says that the database is right now.
+
+        Returns:
+            Whether snapshots were refused because the metadata had gone back.
+        """
+        ...
+
     def table_names(self) -> TableNames:
         """The names of all tables, by their ids, at one revision.
 

@@ -55,6 +55,10 @@ class GreptimeMetadata:
             is_on = any(view.get(key) is not None for key in values.MAINTENANCE)
             return StoredMaintenance(view.store_id, is_on)
 
+    def begin_anew(self) -> bool:
+        """Nothing is remembered: records of logs tell whether a store went back."""
+        return False
+
     def table_names(self) -> TableNames:
         """The names of all tables."""
         with self._keys.view() as view:

@@ -88,11 +88,16 @@ class HTTPMetadataStore:
     def snapshot(self) -> MetadataSnapshot:
         """Everything at one revision."""
         found = self._client.get("/metadata", wire.Metadata)
+        asked = self._known.asking()
         snapshot = read_metadata(found)
-        self._known.require_kept(found)
+        self._known.require_kept(found, asked)
         return snapshot
 
     def table_names(self) -> TableNames:
+    def begin_anew(self) -> bool:
+        """Forgets the metadata that were read before."""
+        return self._known.begin_anew()
+
         """The contract has no tables: nobody who needs them can be declared beside such a database."""
         raise PartRefused(NotReached.UNEXPECTED_ANSWER, "the contract of databases has no tables")
 

@@ -1,26 +1,32 @@
-"""The regions of the metadata that were read last: as long as the revision does not rise, none of them is gone."""
+"""The regions of each database's newest metadata: none is gone while the revision does not rise, and it never falls."""
 
 from __future__ import annotations
 
 import threading
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import chain
 
 import numpy as np
 
 from seawall.adapters.http_database import wire
+from seawall.domain.cluster.identity import WAY_OUT
 from seawall.domain.columns import RegionIds
 from seawall.domain.dataplane.connection import NotReached, PartRefused
+
+DATABASES = 4
+"""Of so many one URL is remembered, those that answered last: of one that has another identity each time, not all."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Newest:
-    """Which database, its revision, and by topic the regions that it had, those too that may come back."""
+    """Which database, its greatest revision, and by topic the regions that it had, those too that may come back."""
 
     database: str
     revision: int
     regions: Mapping[str, RegionIds]
+    back_at: int | None = None
+    """The first lower revision that was read since; None: there was none."""
 
     @classmethod
     def of(cls, found: wire.Metadata) -> _Newest:
@@ -35,29 +41,78 @@ def _may_come_back(found: wire.Metadata) -> Iterator[tuple[str, int]]:
     return ((one.topic, one.id) for one in found.dropped)
 
 
-class KnownRegions:
-    """Refuses metadata that lost a region without a change; safe to use from many threads.
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What was known when metadata were asked for, by database, and where what comes is remembered."""
 
-    A control plane that starts with half of its catalogue answers so, with the revision that it had before. Its
-    reports leave out the same regions, so nothing else contradicts it. A process that restarts knows nothing of it.
+    known: dict[str, _Newest]
+    before: Mapping[str, _Newest]
+
+
+class KnownRegions:
+    """Refuses metadata that went back, or that lost a region without a change; safe to use from many threads.
+
+    A control plane that starts with half of its catalogue answers with the revision that it had before, and one that
+    lags behind with a lower one. Its reports leave out the same regions, so nothing else contradicts it. What another
+    database answers in between changes nothing. After metadata went back a region is not gone either because their
+    revision rose again: they may have been restored from an older copy, and have changed since.
+
+    A process that restarts knows nothing of it, as after a readoption that is followed.
     """
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._newest: _Newest | None = None
+        self._newest: dict[str, _Newest] = {}
 
-    def require_kept(self, found: wire.Metadata) -> None:
-        """Compares them with those of before, and remembers them if nothing is missing.
+    def asking(self) -> Asked:
+        """To be called before metadata are asked for."""
+        with self._lock:
+            return Asked(self._newest, dict(self._newest))
+
+    def require_kept(self, found: wire.Metadata, asked: Asked) -> None:
+        """Compares them with those of before, and remembers them if nothing speaks against them.
 
         Raises:
-            PartRefused: a region is missing, and the revision is the same.
+            PartRefused: their revision is lower than one that was read before they were asked for, or a region is
+                missing.
         """
         now = _Newest.of(found)
         with self._lock:
-            before = self._newest
-            if before is not None and (before.database, before.revision) == (now.database, now.revision):
-                _require_kept(before, now)
-            self._newest = now
+            _compare(asked.known, asked.before.get(now.database), now)
+
+    def begin_anew(self) -> bool:
+        """Forgets all of it. Whether metadata had gone back, and none were believed since."""
+        with self._lock:
+            went_back = any(each.back_at is not None for each in self._newest.values())
+            self._newest = {}  # what was asked for before this goes into the old one
+        return went_back
+
+
+def _compare(known: dict[str, _Newest], before: _Newest | None, now: _Newest) -> None:
+    """Of two that are under way the older may come last: only what was there when it was asked for is newer."""
+    newest = known.get(now.database)
+    if before is not None and now.revision < before.revision:
+        newest = before if newest is None else newest
+        back_at = now.revision if newest.back_at is None else newest.back_at
+        known[now.database] = replace(newest, back_at=back_at)
+        raise _went_back(newest.revision, back_at)
+    if newest is not None and now.revision < newest.revision:
+        return
+    if newest is not None and (now.revision == newest.revision or newest.back_at is not None):
+        _require_kept(newest, now)
+    known.pop(now.database, None)
+    known[now.database] = now
+    while len(known) > DATABASES:
+        known.pop(next(iter(known)))
+
+
+def _went_back(newest: int, back_at: int) -> PartRefused:
+    """The same sentence for all that follow: the revision may rise from there."""
+    return PartRefused(
+        NotReached.UNEXPECTED_ANSWER,
+        f"the database contradicts itself: its metadata went back from revision {newest} to {back_at}. A control plane "
+        f"that lags behind answers so, or one that was restored: {WAY_OUT}",
+    )
 
 
 def _require_kept(before: _Newest, now: _Newest) -> None:
@@ -65,8 +120,11 @@ def _require_kept(before: _Newest, now: _Newest) -> None:
     for topic, regions in before.regions.items():
         missing = np.setdiff1d(regions, now.regions.get(topic, none))
         if len(missing):
+            why = "although the revision did not rise"
+            if before.back_at is not None:
+                why = f"after they had gone back to revision {before.back_at}: {WAY_OUT}"
             raise PartRefused(
                 NotReached.UNEXPECTED_ANSWER,
-                f"the database contradicts itself: its metadata of revision {now.revision} had region {missing[0]} "
-                f"of topic {topic}, and lack it now, although the revision did not rise",
+                f"the database contradicts itself: its metadata of revision {before.revision} had region {missing[0]} "
+                f"of topic {topic}, and lack it now, {why}",
             )

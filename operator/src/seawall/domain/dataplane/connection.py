@@ -152,7 +152,8 @@ class NotReached(StrEnum):
     or MySQL lead: fence the old one. Or one URL of `http` leads to two databases: let it lead to one."""
     UNEXPECTED_ANSWER = "UnexpectedAnswer"
     """Something else answered at this address, or a report or key makes no sense: correct the address, or upgrade
-    Seawall when GreptimeDB is newer. Of `http`: `seawall conformance <url>` says what is not as the contract says."""
+    Seawall when GreptimeDB is newer. Of `http`: `seawall conformance <url>` says what is not as the contract says; and
+    metadata that went back count again when they are those of before, or after seawall.dev/readopt."""
     CLUSTER_MISSING = "GreptimeDBClusterMissing"
     """`clusterRef` names no GreptimeDBCluster, or the operator may not read it: do what the message says."""
     CLUSTER_UNSUITABLE = "GreptimeDBClusterUnsuitable"

@@ -157,11 +157,16 @@ def is_of_other_database(record: FenceRecord | None, observed: ObservedLog) -> b
 
 def _metadata_went_back(record: FenceRecord | None, observed: ObservedLog) -> Finding | None:
     """A store's revisions only rise; one that was restored has lost regions, checkpoints and markers."""
-    was, now = None if record is None else record.issued_revision, observed.issued_revision
-    if was is None or now is None or now >= was:
+    if record is None or not has_gone_back(record, observed):
         return None
-    sentence = f"the metadata store's revision went back from {was} to {now}"
+    sentence = f"the metadata store's revision went back from {record.issued_revision} to {observed.issued_revision}"
     return Finding(Break.METADATA_WENT_BACK, f"{sentence}: it was restored from an older copy, or it is another one")
+
+
+def has_gone_back(record: FenceRecord, observed: ObservedLog) -> bool:
+    """Whether the metadata store has a lower revision than the one by which the record was written."""
+    was, now = record.issued_revision, observed.issued_revision
+    return was is not None and now is not None and now < was
 
 
 CHECKS = (

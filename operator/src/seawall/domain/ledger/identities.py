@@ -38,6 +38,7 @@ def identify(
     now: datetime,
     *,
     shared_now: datetime,
+    went_back: bool = False,
 ) -> Identity:
     """What the fence says of a log after one more look.
 
@@ -48,6 +49,7 @@ def identify(
         adoption: what a person says, if who looks follows it.
         now: the operator's wall clock.
         shared_now: the clock by which verdicts are written.
+        went_back: it says that of metadata that had gone back: nobody could find by them what is broken before that.
     """
     finding = fence.find_break(record, observed)
     if record is None:
@@ -57,7 +59,8 @@ def identify(
         is_sure = verdict is not Verdict.SUSPECTED
         return Identity(verdict, finding, first if is_sure else None, is_urgent=is_sure)
     is_foreign = record.topic_id == observed.topic_id and observed.log_start > record.intent
-    is_wrong = record.broken or is_foreign or fence.is_of_other_database(record, observed)
+    is_back = went_back and fence.has_gone_back(record, observed)
+    is_wrong = record.broken or is_foreign or is_back or fence.is_of_other_database(record, observed)
     if adoption is not None and is_wrong and adoption.may_adopt(record, now):
         return _readopted(observed, adoption, shared_now)
     verdict = fence.judge(before, finding)
@@ -143,7 +146,9 @@ def find_identities(
             issued if issued != revision else None,
         )
         record, before, shared = read.records.get(name), memory.findings.get(name), read.shared_now or read.now
-        found[name] = identify(record, observed, before, read.readoption, read.now, shared_now=shared)
+        found[name] = identify(
+            record, observed, before, read.readoption, read.now, shared_now=shared, went_back=read.went_back
+        )
     return found
 
 

@@ -75,6 +75,8 @@ class Read:
     """The records as they were before the reports were read; only needed of a process that remembers none."""
     cut: Mapping[str, int] = field(default_factory=dict)
     """By topic where the log ends now that this process saw in `Memory.logs`, if it ended later then."""
+    went_back: bool = False
+    """The readoption that is followed is of metadata that had gone back, of which nothing was believed until then."""
 
 
 @dataclass(frozen=True, slots=True)
