@@ -155,7 +155,8 @@ def head(db: Database) -> Any:
 
 
 def metadata(db: Database) -> Any:
-    region = {"leader": 0, "followers": [], "state": "Serving", "checkpointEntryId": None, "revision": 1}
+    region = {"leader": 0, "followers": [], "state": "Serving", "checkpointEntryId": None}
+    region |= {"revision": 1, "routeRevision": 1}  # a queue never moves
     regions = [{"id": queue.number, "topic": queue.topic, **region} for queue in db.queues]
     nodes = [{"id": 0, "address": db.address}]
     return {**head(db), "topics": [], "regions": regions, "dropped": [], "nodes": nodes}

@@ -359,6 +359,12 @@ class FakeMetadataStore:
         """Writes who follows a region, if it is there."""
         at, routes = self._next(), self._now.routes
         if region_id in routes:
+    def put_checkpoint(self, topic: str, region_id: int, entry_id: int) -> None:
+        """The database stores from where a region may replay; its route stays as it is."""
+        at = self._next()
+        key = replace(self._now.region_keys[topic, region_id], checkpoint_entry_id=entry_id, mod_revision=at)
+        self._now = replace(self._now, region_keys={**self._now.region_keys, (topic, region_id): key})
+
             route = replace(routes[region_id], followers=datanodes, mod_revision=at)
             self._now = replace(self._now, routes={**routes, region_id: route})
 

@@ -245,6 +245,7 @@ def _read(model: type[M], body: bytes) -> M:
         return model.model_validate_json(json.dumps(json.loads(body, parse_float=_number)))
     except (ValueError, RecursionError) as error:
         if not isinstance(error, ValidationError):
+        route_revision=route.mod_revision,
             raise Wrong(422, "the request is no JSON", type(error).__name__) from error
         first = error.errors(include_url=False, include_input=False)[0]
         detail = f"{'.'.join(map(str, first['loc']))}: {first['msg']}"[:1000]

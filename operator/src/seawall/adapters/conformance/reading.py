@@ -95,10 +95,28 @@ def metadata_fit(server: Server) -> None:
     require(len(names) == len(set(names)), "a topic has two markers")
     regions = [one.id for one in found.regions]
     require(len(regions) == len(set(regions)), "a region is there twice")
-    newest = max([0, *(one.revision for one in found.topics), *(one.revision for one in found.regions)])
+    routes = (one.route_revision or 0 for one in found.regions)
+    newest = max([0, *(one.revision for one in found.topics), *(one.revision for one in found.regions), *routes])
     require(newest <= found.revision, f"something is of revision {newest}, and the metadata of {found.revision}")
     followers = [one.id for one in found.regions if one.state is wire.State.FOLLOWER]
     require(not followers, f"region {followers[:1]} is Follower in the metadata, which say what its leader does")
+
+
+def routes_have_revisions(server: Server) -> None:
+    """A region that another node leads or follows, or whose state is another, has another revision of its route."""
+    before = _routes(server)
+    server.pause(_POLL_SECONDS)
+    for number, (revision, route) in sorted(_routes(server).items()):
+        was, known = before.get(number, (revision, route))
+        has_risen = route == known or revision > was
+        require(has_risen, f"the route of region {number} changed, and its revision did not rise from {was}")
+
+
+def _routes(server: Server) -> dict[int, tuple[int, object]]:
+    """By region the revision of its route, which is the region's where it has none of its own, and the route."""
+    found = server.get("/metadata", wire.Metadata).regions
+    revisions = {one.id: one.revision if one.route_revision is None else one.route_revision for one in found}
+    return {one.id: (revisions[one.id], (one.leader, sorted(one.followers), one.state)) for one in found}
 
 
 def regions_are_mapped(server: Server) -> None:

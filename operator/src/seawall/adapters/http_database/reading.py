@@ -119,8 +119,9 @@ def read_metadata(found: wire.Metadata) -> MetadataSnapshot:
 
 def _route(region: wire.Region) -> Route:
     followers = tuple(sorted(set(region.followers)))
+    changed = region.revision if region.route_revision is None else region.route_revision
     # By the contract a region is only seen idle when all that it had in memory is durable.
-    return Route(region.leader, _LEADERS[region.state], region.revision, followers, may_have_staged=False)
+    return Route(region.leader, _LEADERS[region.state], changed, followers, may_have_staged=False)
 
 
 def _topics_of(regions: Iterable[wire.Region | wire.DroppedRegion]) -> dict[int, frozenset[str]]:

@@ -1,6 +1,7 @@
 """What is on the wire between Seawall and a database: version 1 of the contract (docs/any-database.md).
 
-Each field is required, so a name that is misspelt is an answer that makes no sense, and nothing is deleted by it.
+Each field is required, so a name that is misspelt is an answer that makes no sense, and nothing is deleted by it; all
+but `routeRevision`, without which less is deleted.
 Fields that are not listed are ignored: a later 1.x may add what a reader of an earlier one can do without.
 `make crds` writes docs/database-contract.yaml (OpenAPI 3.1) of these models.
 """
@@ -190,6 +191,11 @@ class Region(Message):
     of the two."""
     revision: Revision
     """Of the last change of anything of this region, its creation included."""
+    route_revision: Revision | None = None
+    """Of the last change of `leader`, `followers` or `state`, the region's creation included: also where a leader went
+    and came back. It may be left out, or be null: `revision` counts then. That costs something: the reports that a
+    delete waits for begin anew with each change of it, so a region whose checkpoint is stored more often than its node
+    has reported twice holds its topic back for ever (`AwaitingReports`)."""
 
 
 class DroppedRegion(Message):
