@@ -85,9 +85,11 @@ class _CountedPlanes:
         parts = self._planes.connect(key, connection)
         return DataPlaneParts(self._counted.port(parts.data_plane), self._counted.port(parts.metadata_store))
 
-    def maintenance_of(self, key: Key, metasrv: str, tls: ClientTLS, user: User | None = None) -> MaintenanceSwitch:
+    def maintenance_of(
+        self, key: Key, metasrv: str, tls: ClientTLS, user: User | None = None, database: str | None = None
+    ) -> MaintenanceSwitch:
         """The counted switch."""
-        found: MaintenanceSwitch = self._counted.port(self._planes.maintenance_of(key, metasrv, tls, user))
+        found: MaintenanceSwitch = self._counted.port(self._planes.maintenance_of(key, metasrv, tls, user, database))
         return found
 
     def forget(self, key: Key) -> None:

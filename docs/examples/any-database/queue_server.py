@@ -12,6 +12,7 @@ from __future__ import annotations
 import argparse
 import asyncio
 import json
+import re
 import sqlite3
 import threading
 import uuid
@@ -168,9 +169,13 @@ def is_id(one: Any) -> bool:
 
 
 def flush(db: Database, body: Any) -> Any:
-    wanted = body["regions"] if isinstance(body, dict) else None
+    wanted, meant = (body["regions"], body["database"]) if isinstance(body, dict) else (None, None)
     if not isinstance(wanted, list) or not all(is_id(one) for one in wanted):
         raise web.HTTPUnprocessableEntity(reason="regions is no list of ids")
+    if not isinstance(meant, str) or not re.fullmatch("[!-~]{1,256}", meant):
+        raise web.HTTPUnprocessableEntity(reason="database is no identity")
+    if meant != db.identity:  # a copy of this one may answer at the same address: what is asked of one changes no other
+        raise web.HTTPConflict(reason=f"another database is meant: this is {db.identity}")
     wanted = [int(one) for one in wanted]
     known = {queue.number: queue for queue in db.queues}
     for number in set(wanted) & known.keys():

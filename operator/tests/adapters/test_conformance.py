@@ -17,7 +17,15 @@ from seawall.adapters.http_database import wire
 from seawall.domain.dataplane.connection import HTTPConnection
 from tests.fakes.dataplane import FakeDataPlane, FakeMetadataStore, FakeRegion
 from tests.support.contract_facade import Ask, Facade, served, serving
-from tests.support.contract_mistakes import MISTAKES, OF_FOLLOWERS, OF_MARKERS, Mistake, changing
+from tests.support.contract_mistakes import (
+    MISTAKES,
+    OF_FOLLOWERS,
+    OF_MARKERS,
+    OF_OTHER_DATABASES,
+    OF_ROUTES,
+    Mistake,
+    changing,
+)
 
 Make = Callable[[Facade], Ask]
 FOLLOWED = 1024 << 32
@@ -88,6 +96,16 @@ def test_each_mistake_is_found(mistake: Mistake) -> None:
 @pytest.mark.parametrize("mistake", OF_FOLLOWERS, ids=lambda mistake: mistake.__name__)
 def test_mistakes_with_followers_are_found_as_such(mistake: Mistake) -> None:
     assert results(examined(mistake(database())))["followers report"] is Result.BROKEN
+
+
+@pytest.mark.parametrize("mistake", OF_ROUTES, ids=lambda mistake: mistake.__name__)
+def test_a_region_that_moves_at_the_same_revision_is_found_as_such(mistake: Mistake) -> None:
+    assert results(examined(mistake(database())))["routes have revisions"] is Result.BROKEN
+
+
+@pytest.mark.parametrize(("mistake", "check"), OF_OTHER_DATABASES)
+def test_a_change_for_another_database_is_found_as_such(mistake: Mistake, check: str) -> None:
+    assert results(examined(mistake(database())))[check] is Result.BROKEN
 
 
 @pytest.mark.parametrize("mistake", OF_MARKERS, ids=lambda mistake: mistake.__name__)

@@ -150,6 +150,7 @@ class Network:
         metasrv: str,
         tls: ClientTLS,  # noqa: ARG002
         user: User | None = None,  # noqa: ARG002
+        database: str | None = None,  # noqa: ARG002
     ) -> MaintenanceSwitch:
         """Whoever answers at this address."""
         return _Routed("database", lambda _: self.databases[self.services[metasrv.rstrip("/")]].plane)

@@ -17,7 +17,7 @@ from seawall.adapters.greptimedb.clients import key_store
 from seawall.adapters.greptimedb.interfaces import GreptimeDB, GreptimeMaintenance
 from seawall.adapters.greptimedb.metadata import GreptimeMetadata
 from seawall.adapters.http_database.client import Client
-from seawall.adapters.http_database.database import HTTPDataPlane
+from seawall.adapters.http_database.database import HTTPDataPlane, HTTPMaintenance, HTTPMetadataStore
 from seawall.api.meta import Key
 from seawall.domain.dataplane.connection import (
     SYSTEM_TRUST,
@@ -29,14 +29,15 @@ from seawall.domain.dataplane.connection import (
     contract_address,
 )
 from seawall.domain.dataplane.identity import NodeRole, weakest_version
+from seawall.domain.dataplane.metadata import MarkerMove
 from seawall.domain.dataplane.region_reports import region_reports
 from seawall.domain.dataplane.reports import RegionReport, RegionRole
 from seawall.domain.dataplane.wal_settings import DatanodeSettings
-from seawall.ports import DataPlane, DataPlaneParts, DataPlanes
+from seawall.ports import DataPlane, DataPlaneParts, DataPlanes, MaintenanceSwitch
 from seawall_e2e.loopback.refdb import RefDbProcesses
 from seawall_e2e.waiting import wait_until
 from tests.fakes.dataplane import FakeDataPlane, FakeDataPlanes, FakeMetadataStore, FakeRegion
-from tests.support.contract_facade import Facade, served, serving
+from tests.support.contract_facade import Facade, Served, served, serving
 
 pytestmark = pytest.mark.xdist_group("kafka")
 NOBODY = "http://127.0.0.1:1"
@@ -159,7 +160,7 @@ def world(request: pytest.FixtureRequest) -> Iterator[World]:
         else:
             facade, tables = before_refdb(request.getfixturevalue("refdb")), request.getfixturevalue("refdb_tables")
         with serving(served(facade)) as url:
-            client = Client(HTTPConnection(url))
+            client = Client(HTTPConnection(url, database=facade.identity))
             yield World(HTTPDataPlane(client), tables, is_greptimedb=False)
             client.close()
 
@@ -251,6 +252,12 @@ class Switches:
     address: str
     nobody: str = NOBODY
     silence: NotReached = NotReached.METASRV_UNREACHABLE
+    database: str | None = None
+    """Its identity, which whoever serves the contract is told."""
+
+    def switch(self, address: str) -> MaintenanceSwitch:
+        """The switch at this address."""
+        return self.planes.maintenance_of(WAL, address, SYSTEM_TRUST, database=self.database)
 
 
 @pytest.fixture(params=["fake", "http before fake", pytest.param("refdb", marks=pytest.mark.integration)])
@@ -265,11 +272,11 @@ def switches(request: pytest.FixtureRequest) -> Iterator[Switches]:
         facade, _ = before_fake()
         with serving(served(facade)) as url:
             silence = NotReached.DATABASE_UNREACHABLE
-            yield Switches(AllDataPlanes(), contract_address(url), contract_address(NOBODY), silence)
+            yield Switches(AllDataPlanes(), contract_address(url), contract_address(NOBODY), silence, facade.identity)
 
 
 def test_maintenance_is_a_switch(switches: Switches) -> None:
-    switch = switches.planes.maintenance_of(WAL, switches.address, SYSTEM_TRUST)
+    switch = switches.switch(switches.address)
     assert switch.in_maintenance() is False
     for enabled in (True, True, False, False):
         switch.set_maintenance(enabled=enabled)
@@ -278,17 +285,111 @@ def test_maintenance_is_a_switch(switches: Switches) -> None:
 
 def test_maintenance_is_that_of_the_address_whichever_was_asked_for_before(switches: Switches) -> None:
     planes, address = switches.planes, switches.address
-    planes.maintenance_of(WAL, address, SYSTEM_TRUST).set_maintenance(enabled=True)
-    silent = planes.maintenance_of(WAL, switches.nobody, SYSTEM_TRUST)
+    switches.switch(address).set_maintenance(enabled=True)
+    silent = switches.switch(switches.nobody)
     for ask in (silent.in_maintenance, lambda: silent.set_maintenance(enabled=False)):
         with pytest.raises(PartUnavailable) as silence:
             ask()
         assert silence.value.why is switches.silence
-    again = planes.maintenance_of(WAL, address, SYSTEM_TRUST)
+    again = switches.switch(address)
     assert again.in_maintenance() is True
     again.set_maintenance(enabled=False)
     planes.forget(WAL)
-    assert planes.maintenance_of(WAL, address, SYSTEM_TRUST).in_maintenance() is False
+    assert switches.switch(address).in_maintenance() is False
+
+
+@dataclass(frozen=True)
+class Copied:
+    """A database by the contract behind one URL, which is a copy of the one that is meant.
+
+    Attributes:
+        planes: where it is.
+        url: its URL.
+        database: the one that is meant.
+        copy: its identity.
+        plane, store: what it has.
+    """
+
+    planes: DataPlanes
+    url: str
+    database: str
+    copy: str
+    plane: FakeDataPlane
+    store: FakeMetadataStore
+
+    def parts(self, database: str) -> DataPlaneParts:
+        """Its parts, where this one is meant."""
+        return self.planes.connect(WAL, HTTPConnection(self.url, database=database))
+
+    def changes(self, database: str) -> list[Callable[[], object]]:
+        """All that may be asked for, where this one is meant."""
+        parts, recorded = self.parts(database), self.store.snapshot()
+        move = MarkerMove("wal_0", 7, recorded.topics["wal_0"], recorded.revision)
+        switch = self.planes.maintenance_of(WAL, contract_address(self.url), SYSTEM_TRUST, database=database)
+        return [
+            lambda: parts.data_plane.flush_regions([7]),
+            lambda: parts.metadata_store.claim("other", "me", None),
+            lambda: parts.metadata_store.advance_markers([move], "wal", "me"),
+            lambda: switch.set_maintenance(enabled=True),
+        ]
+
+    def state(self) -> tuple[object, ...]:
+        """All that changes by it."""
+        marker = self.store.snapshot().topics["wal_0"].pruned_entry_id
+        return self.plane.regions[7].flushed, self.store.head().claims, marker, self.plane.maintenance
+
+
+@pytest.fixture(params=["fake", "http before fake"])
+def copied(request: pytest.FixtureRequest) -> Iterator[Copied]:
+    facade, fake = before_fake()
+    store = facade.store
+    assert isinstance(store, FakeMetadataStore)
+    store.put_topic("wal_0", 2)
+    store.put_region("wal_0", 7, leader=0, checkpoint=None)
+    store.put_claim("wal", "me")
+    fake.regions[7] = FakeRegion(datanode=0, flushed=3, last=9, memtable_bytes=64)
+    if request.param == "fake":
+        planes = FakeDataPlanes(DataPlaneParts(fake, store))
+        yield Copied(planes, "http://queue:8080", FakeMetadataStore().store_id, store.store_id, fake, store)
+    else:
+        with serving(served(facade)) as url:
+            yield Copied(AllDataPlanes(), url, "http/the-original", facade.identity, fake, store)
+
+
+def test_what_is_asked_of_one_database_changes_no_other_behind_its_url(copied: Copied) -> None:
+    before = copied.state()
+    for change in copied.changes(copied.database):
+        with pytest.raises(PartRefused, match="409") as refused:
+            change()
+        assert refused.value.why is NotReached.UNEXPECTED_ANSWER
+        assert copied.state() == before
+    for change in copied.changes(copied.copy):
+        change()
+    assert copied.state() == (9, {"wal": "me", "other": "me"}, 7, True)
+
+
+def test_nobody_is_asked_to_change_anything_while_it_is_not_known_who_is_meant() -> None:
+    asked: list[str] = []
+    facade, _ = before_fake()
+    ask = served(facade)
+
+    def recorded(method: str, path: str, body: bytes) -> Served:
+        asked.append(f"{method} {path}")
+        return ask(method, path, body)
+
+    with serving(recorded) as url:
+        for database in (None, "etcd/7/"):
+            client = Client(HTTPConnection(url, database=database))
+            changes: list[Callable[[], object]] = [
+                lambda client=client: HTTPDataPlane(client).flush_regions([7]),
+                lambda client=client: HTTPMetadataStore(client).claim("wal", "me", None),
+                lambda client=client: HTTPMaintenance(client).set_maintenance(enabled=True),
+            ]
+            for change in changes:
+                with pytest.raises(PartRefused, match="is not known yet: nothing in it is changed"):
+                    change()
+            client.close()
+    assert set(asked) == {"GET "}, "whether there is a flush"
 
 
 OF_GREPTIMEDB = (NotReached.METASRV_UNREACHABLE, NotReached.FRONTEND_UNREACHABLE)

@@ -156,8 +156,9 @@ def world(request: pytest.FixtureRequest) -> Iterator[World]:
         return
     behind = direct(request, request.param.removeprefix("http before "))
     switch = FakeDataPlane()
-    with serving(served(Facade(switch, behind.store, switch))) as url:
-        client = Client(HTTPConnection(url))
+    facade = Facade(switch, behind.store, switch)
+    with serving(served(facade)) as url:
+        client = Client(HTTPConnection(url, database=facade.identity))
         yield World(HTTPMetadataStore(client), behind.database)
         client.close()
 
@@ -439,7 +440,7 @@ def silent_store(request: pytest.FixtureRequest) -> MetadataStore:
         fake.is_silent = True
         return fake
     if request.param == "no http":
-        return HTTPMetadataStore(Client(HTTPConnection("http://127.0.0.1:1")))
+        return HTTPMetadataStore(Client(HTTPConnection("http://127.0.0.1:1", database="http/nobody")))
     hosts = (("127.0.0.1", 1), ("localhost", 1))
     if request.param == "no mysql":
         return GreptimeMetadata(MySQL(MySQLConnection(hosts, "metadata", User("nobody", ""))))

@@ -6,10 +6,13 @@ from typing import NoReturn
 
 import pytest
 
-from seawall.api.v1alpha1.rollout import RollStage
+from seawall.api.v1alpha1.rollout import RestartStatus, RollStage
 from seawall.domain.datanodes.maintenance import by_hand
 from seawall.domain.dataplane.connection import NotReached, PartRefused, contract_address
+from seawall.observe.datanodes import DatanodeObserver
 from tests.datanodes.test_restart import ALL
+from tests.support.mutants import find_survivors
+from tests.support.source_mutants import rewritten
 from tests.worlds.contract_world import PLAIN, said
 from tests.worlds.restart_world import DATA_PLANE, DATABASE, World
 
@@ -41,8 +44,14 @@ def test_all_restart_one_by_one_within_maintenance() -> None:
 def test_what_a_person_types_is_of_the_contract() -> None:
     world = queue()
     world.settle(until=lambda: world.restart().maintenance is not None)
-    command = f"curl -X PUT {URL}/seawall/v1/maintenance --json '{{\"enabled\": false}}'"
-    assert by_hand(world.restart()) == command
+    lease = world.restart().maintenance
+    assert lease is not None
+    served = lease.model_copy(update={"database": "http/queue-1"})
+    where = f"curl -X PUT {URL}/seawall/v1/maintenance --json"
+    command = f"{where} '{{\"database\": \"queue-1\", \"enabled\": false}}'"
+    assert by_hand(world.restart().model_copy(update={"maintenance": served})) == command
+    assert by_hand(RestartStatus(), contract_address(URL), "http/queue-1") == command
+    assert '"<identity>"' in by_hand(RestartStatus(), contract_address(URL))
 
 
 def test_without_a_switch_nobody_is_restarted(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -66,3 +75,33 @@ def test_the_maintenance_of_the_contract_ends_where_it_began_when_the_spec_names
     world.apply(http=None, greptimedb=DATABASE)
     world.settle(until=lambda: world.restart().maintenance is None)
     assert (world.data_plane.maintenance, other.maintenance) == (False, False)
+
+
+def test_the_database_is_asked_as_the_one_that_is_meant_or_nothing_is_turned() -> None:
+    """The fake answers 409 where another one is meant, as the contract wants."""
+
+    def entered() -> None:
+        world = queue()
+        end = world.time.now().timestamp() + 120
+        world.settle(until=lambda: world.data_plane.maintenance or world.time.now().timestamp() >= end)
+        assert world.data_plane.maintenance
+
+    def ended() -> None:
+        """Where another database is pinned by now."""
+        world = queue()
+        world.settle(until=lambda: world.restart().stage is RollStage.RESTARTING and world.data_plane.maintenance)
+        world.apply(http=None, greptimedb=DATABASE)
+        world.add_database(DATABASE["metasrv"]).wal = None
+        world.adopt(world.stores[DATABASE["metasrv"]])
+        end = world.time.now().timestamp() + 300
+        world.settle(until=lambda: not world.data_plane.maintenance or world.time.now().timestamp() >= end)
+        assert not world.data_plane.maintenance
+
+    for story in (entered, ended):
+        story()
+    of_nobody = rewritten(DatanodeObserver, "maintenance_of", MEANT, "None")
+    of_the_pinned = rewritten(DatanodeObserver, "maintenance_of", "lease_of(obj)", "None")
+    assert find_survivors(((of_nobody, entered), (of_the_pinned, ended))) == []
+
+
+MEANT = "meant_by(lease_of(obj), Pin.of(obj.status.data_plane).identity)"

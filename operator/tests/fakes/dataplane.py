@@ -9,7 +9,7 @@ import itertools
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
-from typing import cast
+from typing import Any, cast
 
 from seawall.api.meta import Key
 from seawall.domain.dataplane.connection import (
@@ -40,7 +40,7 @@ from seawall.domain.dataplane.metadata_tables import RegionKeys, RegionTopics, R
 from seawall.domain.dataplane.region_reports import RegionReports
 from seawall.domain.dataplane.reports import DatanodeReport, InnerReport, RegionReport, RegionRole
 from seawall.domain.dataplane.wal_settings import DatanodeSettings, WALSettings
-from seawall.ports import DataPlaneParts, MaintenanceSwitch
+from seawall.ports import DataPlane, DataPlaneParts, MaintenanceSwitch, MetadataStore
 
 
 def settings(auto_prune: str = "Disabled", prefix: str = "wal", topics: int = 3) -> WALSettings:
@@ -246,6 +246,17 @@ class FakeMetadataStore:
         self.switch = False
         self.tables: dict[int, str] = {}
 
+    @property
+    def store_id(self) -> str:
+        """Which store this is, whether it answers or not."""
+        return self._now.store_id
+
+    def copied(self) -> FakeMetadataStore:
+        """Another installation that begins as a copy of this one."""
+        made = FakeMetadataStore(self.domain)
+        made._now = replace(self._now, store_id=made.store_id)
+        return made
+
     def maintenance(self) -> StoredMaintenance:
         """Which store this is, and whether its database is in maintenance."""
         self._answer()
@@ -262,6 +273,10 @@ class FakeMetadataStore:
         self._answer()
         return StoreHead(self._now.store_id, self._now.revision, self._now.claims)
 
+    def begin_anew(self) -> bool:
+        """Nothing is remembered."""
+        return False
+
     def table_names(self) -> TableNames:
         """The names of all tables."""
         self._answer()
@@ -273,10 +288,6 @@ class FakeMetadataStore:
         self.tables[table_id] = f"{schema}.{name}"
 
     def drop_table(self, table_id: int) -> None:
-    def begin_anew(self) -> bool:
-        """Nothing is remembered."""
-        return False
-
         """A table is gone."""
         self._next()
         del self.tables[table_id]
@@ -348,6 +359,12 @@ class FakeMetadataStore:
             datanodes={**self._now.datanodes, leader: f"datanode-{leader}{self.domain}:4001"},
         )
 
+    def put_checkpoint(self, topic: str, region_id: int, entry_id: int) -> None:
+        """The database stores from where a region may replay; its route stays as it is."""
+        at = self._next()
+        key = replace(self._now.region_keys[topic, region_id], checkpoint_entry_id=entry_id, mod_revision=at)
+        self._now = replace(self._now, region_keys={**self._now.region_keys, (topic, region_id): key})
+
     def put_route(self, region_id: int, leader: int | None, state: LeaderState = LeaderState.NORMAL) -> None:
         """Another one leads a region, or nobody; all else stays. Who leads follows no more."""
         route = self._now.routes[region_id]
@@ -359,12 +376,6 @@ class FakeMetadataStore:
         """Writes who follows a region, if it is there."""
         at, routes = self._next(), self._now.routes
         if region_id in routes:
-    def put_checkpoint(self, topic: str, region_id: int, entry_id: int) -> None:
-        """The database stores from where a region may replay; its route stays as it is."""
-        at = self._next()
-        key = replace(self._now.region_keys[topic, region_id], checkpoint_entry_id=entry_id, mod_revision=at)
-        self._now = replace(self._now, region_keys={**self._now.region_keys, (topic, region_id): key})
-
             route = replace(routes[region_id], followers=datanodes, mod_revision=at)
             self._now = replace(self._now, routes={**routes, region_id: route})
 
@@ -418,6 +429,36 @@ class FakeMetadataStore:
             raise PartUnavailable(NotReached.METADATA_STORE_UNREACHABLE, "it does not answer")
 
 
+CHANGES = frozenset({"flush_regions", "claim", "advance_markers", "set_maintenance"})
+
+
+class Meant:
+    """A part of a database that serves the contract: another one than the one that is meant changes nothing.
+
+    Args:
+        part: what answers.
+        database: which database is meant, as it is pinned.
+        store: of the database that answers; whoever observes its calls may stand before it.
+    """
+
+    def __init__(self, part: object, database: str | None, store: Any) -> None:
+        self._part, self._database, self._store = part, database, store
+
+    def __getattr__(self, name: str) -> Any:
+        if name in CHANGES and self._database != self._store.store_id:
+            raise PartRefused(NotReached.UNEXPECTED_ANSWER, f"the database answers 409: {self._database} is meant")
+        return getattr(self._part, name)
+
+
+def meant_by(parts: DataPlaneParts, connection: DatabaseConnection) -> DataPlaneParts:
+    """The same parts; of a database that serves the contract no other one than the connection's changes anything."""
+    if not isinstance(connection, HTTPConnection):
+        return parts
+    store = parts.metadata_store
+    plane, metadata = (Meant(each, connection.database, store) for each in (parts.data_plane, store))
+    return DataPlaneParts(cast("DataPlane", plane), cast("MetadataStore", metadata))
+
+
 @dataclass(frozen=True)
 class FakeDataPlanes:
     """Databases by the URLs of their metasrvs, for every object.
@@ -432,7 +473,7 @@ class FakeDataPlanes:
 
     def connect(self, key: Key, connection: DatabaseConnection) -> DataPlaneParts:  # noqa: ARG002 - the port has it
         """The database at this address."""
-        return self._at(metasrv_of(connection))
+        return meant_by(self._at(metasrv_of(connection)), connection)
 
     def maintenance_of(
         self,
@@ -440,9 +481,13 @@ class FakeDataPlanes:
         metasrv: str,
         tls: ClientTLS,  # noqa: ARG002
         user: User | None = None,  # noqa: ARG002
+        database: str | None = None,
     ) -> MaintenanceSwitch:
         """Of the database at this address."""
-        return cast("FakeDataPlane", self._at(metasrv).data_plane)
+        parts, url = self._at(metasrv), url_of_contract(metasrv)
+        if url is not None:
+            parts = meant_by(parts, HTTPConnection(url, database=database))
+        return cast("FakeDataPlane", parts.data_plane)
 
     def forget(self, key: Key) -> None:
         """There is nothing to forget."""

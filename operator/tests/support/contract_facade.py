@@ -17,7 +17,7 @@ from typing import Any, TypeVar
 from pydantic import ValidationError
 
 from seawall.adapters.http_database import changes, wire
-from seawall.domain.dataplane.connection import CONTRACT_ROOT, PartRefused, PartUnavailable
+from seawall.domain.dataplane.connection import CONTRACT_ROOT, CONTRACT_STORE, PartRefused, PartUnavailable
 from seawall.domain.dataplane.identity import NodeRole
 from seawall.domain.dataplane.mapped_regions import map_regions
 from seawall.domain.dataplane.metadata import LeaderState, MarkerMove, MetadataSnapshot, RegionKey, Route, TopicMarker
@@ -26,6 +26,7 @@ from seawall.ports import DataPlane, MaintenanceSwitch, MetadataStore
 
 MAX_BODY = 2**20
 M = TypeVar("M", bound=wire.Message)
+R = TypeVar("R", bound=changes.ChangeRequest)
 
 _STATES = {
     RegionRole.LEADER: wire.State.SERVING,
@@ -67,6 +68,14 @@ class Facade:
     capabilities: wire.Capability = field(
         default_factory=lambda: wire.Capability(markers=True, durable_starts=True, flush=True, maintenance=True)
     )
+
+    @property
+    def identity(self) -> str:
+        """The id of the database as it is pinned."""
+        return f"{CONTRACT_STORE}{self._database()}"
+
+    def _database(self) -> str:
+        return _word(self.store.head().store_id)
 
     def answer(self, method: str, path: str, body: bytes) -> wire.Message:
         """The answer to a request.
@@ -153,7 +162,7 @@ class Facade:
         )
 
     def _flush(self, body: bytes) -> changes.FlushAnswer:
-        failures = self.data_plane.flush_regions(_read(changes.FlushRequest, body).regions)
+        failures = self.data_plane.flush_regions(self._meant(changes.FlushRequest, body).regions)
         return changes.FlushAnswer(
             failures=[
                 changes.FlushFailure(region=region, detail=one.message[:1000], final=one.final)
@@ -162,11 +171,11 @@ class Facade:
         )
 
     def _claim(self, body: bytes) -> changes.ClaimAnswer:
-        asked = _read(changes.ClaimRequest, body)
+        asked = self._meant(changes.ClaimRequest, body)
         return changes.ClaimAnswer(written=self.store.claim(asked.prefix, asked.owner, asked.before))
 
     def _markers(self, body: bytes) -> changes.MarkersAnswer:
-        asked = _read(changes.MarkersRequest, body)
+        asked = self._meant(changes.MarkersRequest, body)
         refused = [
             changes.RefusedMove(topic=each.topic, detail="the marker only rises")
             for each in asked.moves
@@ -190,8 +199,15 @@ class Facade:
         return wire.Maintenance(database=_word(found.store_id), enabled=found.is_on)
 
     def _switch(self, body: bytes) -> wire.Maintenance:
-        self.switch.set_maintenance(enabled=_read(changes.MaintenanceRequest, body).enabled)
+        self.switch.set_maintenance(enabled=self._meant(changes.MaintenanceRequest, body).enabled)
         return self._maintenance()
+
+    def _meant(self, model: type[R], body: bytes) -> R:
+        """The request, if it is for this database, whose identity never changes."""
+        asked, mine = _read(model, body), self._database()
+        if asked.database != mine:
+            raise Wrong(409, "another database is meant", f"{asked.database} is meant, and this is {mine}")
+        return asked
 
 
 def _reported(region: RegionReport) -> wire.RegionReport:
@@ -229,6 +245,7 @@ def _region(topic: str, number: int, key: RegionKey, found: MetadataSnapshot, to
         state=wire.State.OPENING if topic in torn else _LEADERS[route.state],
         checkpoint_entry_id=min(stored, default=None),
         revision=key.mod_revision,
+        route_revision=route.mod_revision,
     )
 
 
@@ -245,7 +262,6 @@ def _read(model: type[M], body: bytes) -> M:
         return model.model_validate_json(json.dumps(json.loads(body, parse_float=_number)))
     except (ValueError, RecursionError) as error:
         if not isinstance(error, ValidationError):
-        route_revision=route.mod_revision,
             raise Wrong(422, "the request is no JSON", type(error).__name__) from error
         first = error.errors(include_url=False, include_input=False)[0]
         detail = f"{'.'.join(map(str, first['loc']))}: {first['msg']}"[:1000]

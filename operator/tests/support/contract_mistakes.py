@@ -7,11 +7,13 @@ import json
 from collections.abc import Callable
 from typing import Any
 
+from seawall.domain.dataplane.connection import identity_by_contract
 from tests.support.contract_facade import Ask, Facade, Served, served
 
 Mistake = Callable[[Facade], Ask]
 """Makes the server with the mistake."""
 Change = Callable[[Any], object]
+CONFLICT = 409
 _CHANGES = {"/claims", "/markers"}
 
 
@@ -210,6 +212,83 @@ def has_a_switch_that_does_not_stay(facade: Facade) -> Ask:
     return other
 
 
+def whoever_is_meant(facade: Facade, path: str) -> Ask:
+    """Changes something whatever identity is asked for."""
+    return requests_changed(facade, path, lambda asked: asked.update(database=identity(facade)))
+
+
+def identity(facade: Facade) -> str:
+    return identity_by_contract(facade.identity) or ""
+
+
+def flushes_for_another_database(facade: Facade) -> Ask:
+    return whoever_is_meant(facade, "/flush")
+
+
+def claims_for_another_database(facade: Facade) -> Ask:
+    return whoever_is_meant(facade, "/claims")
+
+
+def moves_markers_for_another_database(facade: Facade) -> Ask:
+    return whoever_is_meant(facade, "/markers")
+
+
+def turns_the_switch_for_another_database(facade: Facade) -> Ask:
+    return whoever_is_meant(facade, "/maintenance")
+
+
+def compares_after_the_change(facade: Facade, path: str) -> Ask:
+    """Says that another database is meant, when it has changed something."""
+    honest, believing = served(facade), whoever_is_meant(facade, path)
+
+    def other(method: str, at: str, body: bytes) -> Served:
+        answer = honest(method, at, body)
+        if answer[0] == CONFLICT:
+            believing(method, at, body)
+        return answer
+
+    return other
+
+
+def claims_before_it_compares(facade: Facade) -> Ask:
+    return compares_after_the_change(facade, "/claims")
+
+
+def moves_markers_before_it_compares(facade: Facade) -> Ask:
+    return compares_after_the_change(facade, "/markers")
+
+
+def turns_the_switch_before_it_compares(facade: Facade) -> Ask:
+    return compares_after_the_change(facade, "/maintenance")
+
+
+def refuses_another_database_as_any_error(facade: Facade) -> Ask:
+    """Nobody learns that one URL leads to two."""
+    ask = served(facade)
+
+    def other(method: str, at: str, body: bytes) -> Served:
+        status, kind, found = ask(method, at, body)
+        return (503, kind, {**found, "status": 503}) if status == CONFLICT else (status, kind, found)
+
+    return other
+
+
+def moves_a_region_and_keeps_its_revision(facade: Facade) -> Ask:
+    count = itertools.count()
+    return changing(facade, "/metadata", lambda found: found["regions"][0].update(leader=next(count) % 2))
+
+
+def moves_a_region_without_a_revision_of_routes(facade: Facade) -> Ask:
+    count = itertools.count()
+
+    def change(found: Any) -> None:
+        region = found["regions"][0]
+        del region["routeRevision"]
+        region.update(leader=next(count) % 2)
+
+    return changing(facade, "/metadata", change)
+
+
 def followed(found: Any) -> Any:
     return next(region for region in found["regions"] if region["followers"])
 
@@ -250,6 +329,21 @@ OF_FOLLOWERS: tuple[Mistake, ...] = (
     calls_a_follower_a_leader,
     has_a_follower_that_goes_back,
 )
+OF_OTHER_DATABASES: tuple[tuple[Mistake, str], ...] = (
+    (flushes_for_another_database, "flush flushes"),
+    (claims_for_another_database, "claims compare"),
+    (claims_before_it_compares, "claims compare"),
+    (moves_markers_for_another_database, "markers compare"),
+    (moves_markers_before_it_compares, "markers compare"),
+    (turns_the_switch_for_another_database, "maintenance stays"),
+    (turns_the_switch_before_it_compares, "maintenance stays"),
+    (refuses_another_database_as_any_error, "flush flushes"),
+)
+"""With the check that finds each."""
+OF_ROUTES: tuple[Mistake, ...] = (
+    moves_a_region_and_keeps_its_revision,
+    moves_a_region_without_a_revision_of_routes,
+)
 OF_MARKERS: tuple[Mistake, ...] = (has_no_marker_before_it_is_pruned, leaves_out_topics_that_were_never_pruned)
 MISTAKES: tuple[Mistake, ...] = (
     serves_another_version,
@@ -278,4 +372,6 @@ MISTAKES: tuple[Mistake, ...] = (
     declares_a_flush_that_it_has_not,
     has_a_switch_that_does_not_stay,
     *OF_FOLLOWERS,
+    *OF_ROUTES,
+    *(mistake for mistake, _ in OF_OTHER_DATABASES),
 )

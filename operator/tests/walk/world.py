@@ -83,10 +83,14 @@ class Anywhere(Network):
         services = {connection.metasrv, connection.frontend} <= self.services.keys()
         return services and self.stores.keys() >= set(connection.store.endpoints)
 
-    def maintenance_of(self, key: Key, metasrv: str, tls: ClientTLS, user: User | None = None) -> MaintenanceSwitch:
+    def maintenance_of(
+        self, key: Key, metasrv: str, tls: ClientTLS, user: User | None = None, database: str | None = None
+    ) -> MaintenanceSwitch:
         """Whoever is there."""
         is_here = metasrv.rstrip("/") in self.services
-        return super().maintenance_of(key, metasrv, tls, user) if is_here else cast("MaintenanceSwitch", _Nobody())
+        if not is_here:
+            return cast("MaintenanceSwitch", _Nobody())
+        return super().maintenance_of(key, metasrv, tls, user, database)
 
 
 class _Nobody:

@@ -18,7 +18,7 @@ from seawall.api.v1alpha1.kafka_brokers import BrokersStatus, KafkaStatus
 from seawall.api.v1alpha1.policy import WALPurgePolicy
 from seawall.api.v1alpha1.purge import WALPurge
 from seawall.controllers.purge import WALPurgeController
-from seawall.domain.dataplane.connection import ClientTLS, DatabaseConnection, User
+from seawall.domain.dataplane.connection import ClientTLS, DatabaseConnection, HTTPConnection, User, url_of_contract
 from seawall.domain.frozen_targets import Target
 from seawall.domain.ledger.intents import FenceRecord
 from seawall.domain.ledger.observation import read_shards
@@ -28,7 +28,15 @@ from seawall.observe.opened_cluster import ClusterOpener
 from seawall.observe.reading import read_targets
 from seawall.ports import DataPlaneParts, DataPlanes, MaintenanceSwitch
 from seawall.reconciler import Outcome, Reconciler
-from tests.fakes.dataplane import FakeDataPlane, FakeMetadataStore, FakeRegion, etcd_of, metasrv_of, settings
+from tests.fakes.dataplane import (
+    FakeDataPlane,
+    FakeMetadataStore,
+    FakeRegion,
+    etcd_of,
+    meant_by,
+    metasrv_of,
+    settings,
+)
 from tests.fakes.intents import FakeIntentStore
 from tests.fakes.kafka import FakeKafka, FakeKafkaClusters
 from tests.fakes.kube import FakeKube
@@ -124,7 +132,8 @@ class Databases:
         """The metasrv and the frontend of one address, and the metadata store of another."""
         data_plane = self.world.data_planes.get(metasrv_of(connection), self.world.data_plane)
         store = self.world.stores.get(etcd_of(connection), self.world.store)
-        return DataPlaneParts(self.calls.guard(data_plane), self.calls.guard(store))
+        parts = meant_by(DataPlaneParts(data_plane, store), connection)
+        return DataPlaneParts(self.calls.guard(parts.data_plane), self.calls.guard(parts.metadata_store))
 
     def maintenance_of(
         self,
@@ -132,9 +141,14 @@ class Databases:
         metasrv: str,
         tls: ClientTLS,  # noqa: ARG002
         user: User | None = None,  # noqa: ARG002
+        database: str | None = None,
     ) -> MaintenanceSwitch:
         """Of the database at this address."""
-        switch: MaintenanceSwitch = self.calls.guard(self.world.data_planes.get(metasrv, self.world.data_plane))
+        parts = DataPlaneParts(self.world.data_planes.get(metasrv, self.world.data_plane), self.world.store)
+        url = url_of_contract(metasrv)
+        if url is not None:
+            parts = meant_by(parts, HTTPConnection(url, database=database))
+        switch: MaintenanceSwitch = self.calls.guard(parts.data_plane)
         return switch
 
     def forget(self, key: Key) -> None:

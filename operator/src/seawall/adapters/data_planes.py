@@ -25,7 +25,9 @@ class AllDataPlanes:
             return self._http.connect(key, connection)
         return self._greptimedb.connect(key, connection)
 
-    def maintenance_of(self, key: Key, metasrv: str, tls: ClientTLS, user: User | None = None) -> MaintenanceSwitch:
+    def maintenance_of(
+        self, key: Key, metasrv: str, tls: ClientTLS, user: User | None = None, database: str | None = None
+    ) -> MaintenanceSwitch:
         """The switch at this address: that of the contract has a path, and a metasrv's has none.
 
         Raises:
@@ -33,7 +35,7 @@ class AllDataPlanes:
         """
         url = url_of_contract(metasrv)
         if url is not None:
-            return self._http.maintenance_of(key, HTTPConnection(url, tls, user))
+            return self._http.maintenance_of(key, HTTPConnection(url, tls, user, database))
         return self._greptimedb.maintenance_of(key, metasrv, tls)
 
     def forget(self, key: Key) -> None:

@@ -12,10 +12,11 @@ from seawall.api.v1alpha1.purge import WALPurge
 from seawall.api.v1alpha1.rollout import Maintenance, RestartStatus
 from seawall.api.v1alpha1.verification import WALVerification
 from seawall.domain.clocks import TrustedTime
+from seawall.domain.cluster.identity import Pin
 from seawall.domain.cluster_name import of_cluster
 from seawall.domain.datanodes.facts import Facts, LeftOver
 from seawall.domain.datanodes.gather import Beside, ObservedKafka, find_older_owner, with_ledger, with_people
-from seawall.domain.datanodes.maintenance import Answers, address_of, why_other_database, with_witnesses
+from seawall.domain.datanodes.maintenance import Answers, address_of, meant_by, why_other_database, with_witnesses
 from seawall.domain.datanodes.observed import Observed
 from seawall.domain.datanodes.scans import suspicious_topics, with_scanned
 from seawall.domain.dataplane.connection import PartRefused, PartUnavailable, contract_address
@@ -150,7 +151,7 @@ class DatanodeObserver:
         return Observed(found, is_declared=is_declared, namespace_terminating=is_terminating)
 
     def _no_facts(self, obj: WALCluster) -> Facts:
-        database = None if obj.status.data_plane is None else obj.status.data_plane.identity
+        database = Pin.of(obj.status.data_plane).identity
         return Facts(self.clock.trusted().shared, metasrv=self._metasrv(obj), database=database)
 
     def _metasrv(self, obj: WALCluster) -> str | None:
@@ -192,11 +193,15 @@ class DatanodeObserver:
     def maintenance_of(self, obj: WALCluster, metasrv: str) -> MaintenanceSwitch:
         """The maintenance of the database at this metasrv's URL, with the TLS that the spec declares now.
 
+        The database that is meant is the one of which the status remembers maintenance, or else the pinned one.
+
         Raises:
             OutsideUnavailable: something is wrong with a Secret.
             PartRefused: a certificate or key makes no sense.
         """
-        return self.data_planes.maintenance_of(obj.metadata.key, metasrv, *required_access(self.kube, obj, metasrv))
+        tls, user = required_access(self.kube, obj, metasrv)
+        database = meant_by(lease_of(obj), Pin.of(obj.status.data_plane).identity)
+        return self.data_planes.maintenance_of(obj.metadata.key, metasrv, tls, user, database)
 
     def open(self, obj: WALCluster) -> OpenedCluster:
         """The ports of a WALCluster, for who acts on what a look showed.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 
 from seawall.api.meta import InvalidSpec, Key
@@ -11,9 +11,9 @@ from seawall.api.resource import AnyResource
 from seawall.api.v1alpha1.cluster import WALCluster
 from seawall.api.v1alpha1.http_database import HTTPDatabase
 from seawall.api.v1alpha1.topic_pool import TopicsSpec
-from seawall.domain.cluster.identity import pinned_id, why_other_database, why_wrong
+from seawall.domain.cluster.identity import Pin, pinned_id, why_other_database, why_wrong
 from seawall.domain.cluster.ownership import find_contender, why_not_ours, why_owner_unknown
-from seawall.domain.dataplane.connection import NoDataPlane
+from seawall.domain.dataplane.connection import HTTPConnection, NoDataPlane
 from seawall.domain.dataplane.declared import Database
 from seawall.domain.kafka import KafkaConnection, KafkaView, NoKafka
 from seawall.domain.ledger.observation import Unavailable, UnavailableReason
@@ -91,7 +91,7 @@ class ClusterOpener:
         if not isinstance(kafka, KafkaConnection):
             raise Blocked(UnavailableReason.KAFKA, kafka.message)
         found = find_database(self.kube, cluster)
-        parts = found if isinstance(found, NoDataPlane) else self._connect(key, found)
+        parts = found if isinstance(found, NoDataPlane) else self._connect(cluster, found)
         if not isinstance(parts, DataPlaneParts) or not isinstance(found, Database | HTTPDatabase):
             message = "the spec names no database" if not isinstance(parts, NoDataPlane) else parts.message
             raise Blocked(UnavailableReason.DATA_PLANE, message)
@@ -106,12 +106,17 @@ class ClusterOpener:
             SeawallError: the API server did not answer.
         """
         found = find_database(self.kube, cluster)
-        return found if isinstance(found, NoDataPlane) else self._connect(cluster.metadata.key, found)
+        return found if isinstance(found, NoDataPlane) else self._connect(cluster, found)
 
-    def _connect(self, key: Key, database: Database | HTTPDatabase | None) -> DataPlaneParts | NoDataPlane | None:
+    def _connect(
+        self, cluster: WALCluster, database: Database | HTTPDatabase | None
+    ) -> DataPlaneParts | NoDataPlane | None:
         if database is None:
             return None
+        key = cluster.metadata.key
         connection = resolve_data_plane(database, partial(self._secret, key))
+        if isinstance(connection, HTTPConnection):  # who is asked to change something compares it with its own
+            connection = replace(connection, database=Pin.of(cluster.status.data_plane).identity)
         return connection if isinstance(connection, NoDataPlane) else self.data_planes.connect(key, connection)
 
     def _secret(self, key: Key, name: str) -> Mapping[str, bytes] | None:

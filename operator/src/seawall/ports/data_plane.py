@@ -185,15 +185,21 @@ class DataPlanes(Protocol):
     def connect(self, key: Key, connection: DatabaseConnection) -> DataPlaneParts:
         """The parts of the object `key`'s database; nothing is sent yet.
 
+        Of those that serve the contract another one than `connection.database`, which may answer there, changes nothing
+        that it is asked to.
+
         Raises:
             PartRefused: a certificate, key or user name makes no sense.
         """
         ...
 
-    def maintenance_of(self, key: Key, metasrv: str, tls: ClientTLS, user: User | None = None) -> MaintenanceSwitch:
+    def maintenance_of(
+        self, key: Key, metasrv: str, tls: ClientTLS, user: User | None = None, database: str | None = None
+    ) -> MaintenanceSwitch:
         """The maintenance of the database at this metasrv's URL, on behalf of the object `key`; nothing is sent yet.
 
-        The address of a database that serves the contract is that of `contract_address`, and only it knows users.
+        The address of a database that serves the contract is that of `contract_address`, and only it knows users, and
+        which `database` is meant: any other one that answers there does not turn its switch.
 
         Raises:
             PartRefused: a certificate, key or user name makes no sense.

@@ -9,14 +9,16 @@ from typing import TypeVar
 from pydantic import ValidationError
 
 from seawall.adapters.http import Answer, Http, context_for
-from seawall.adapters.http_database import wire
+from seawall.adapters.http_database import changes, wire
 from seawall.adapters.http_database.client import DATABASE, basic
 from seawall.adapters.times import FLUSH_SECONDS
 from seawall.domain.dataplane.connection import CONTRACT_ROOT, HTTPConnection
 
 M = TypeVar("M", bound=wire.Message)
 _OK = 200
-_ERROR = 400
+_ERROR, _CONFLICT = 400, 409
+_LONGEST = 240
+"""An identity has 256 characters at most."""
 
 
 class Broken(Exception):  # noqa: N818 - a finding
@@ -85,13 +87,27 @@ class Server:
         """The description."""
         return self.get("", wire.Description)
 
+    def refuse_change(self, method: str, path: str, body: changes.ChangeRequest) -> None:
+        """The request as it would be of another database: it must be an error of status 409.
+
+        Raises:
+            Broken: it is another one, or none, or no problem of RFC 9457.
+        """
+        other = body.model_copy(update={"database": f"{body.database[:_LONGEST]}-other"})
+        what, asked = f"{method} {path} that means another database", other.model_dump_json(by_alias=True).encode()
+        answer = self._refused(what, self.ask(method, path, asked))
+        require(answer.status == _CONFLICT, f"{what} must answer {_CONFLICT}, and answers {answer.status}")
+
     def refuse(self, method: str, path: str, body: bytes = b"") -> None:
         """A request that must be an error.
 
         Raises:
             Broken: it is none, or no problem of RFC 9457.
         """
-        answer, what = self.ask(method, path, body), f"{method} {path}"
+        self._refused(f"{method} {path}", self.ask(method, path, body))
+
+    @staticmethod
+    def _refused(what: str, answer: Answer) -> Answer:
         require(answer.status >= _ERROR, f"{what} must be an error here, and answers {answer.status}")
         try:
             problem = wire.Problem.model_validate_json(answer.body)
@@ -100,6 +116,7 @@ class Server:
         require(
             problem.status == answer.status, f"{what}: the problem says {problem.status}, and it is {answer.status}"
         )
+        return answer
 
     def writing(self, *, has: bool, capability: str) -> None:
         """Before anything is tried.

@@ -17,7 +17,9 @@ def flush_flushes(server: Server) -> None:
     """After a flush nothing is in memory, no id went back, and a region that there is not is a final failure."""
     server.writing(has=server.describe().capabilities.flush, capability="flush")
     before = _flushed(server)
-    answer = server.send("POST", "/flush", changes.FlushRequest(regions=[*before, UNKNOWN_REGION]), changes.FlushAnswer)
+    request = changes.FlushRequest(database=_identity(server), regions=[*before, UNKNOWN_REGION])
+    server.refuse_change("POST", "/flush", request)
+    answer = server.send("POST", "/flush", request, changes.FlushAnswer)
     failed = {one.region: one for one in answer.failures}
     require(UNKNOWN_REGION in failed, f"a flush of region {UNKNOWN_REGION}, which there is not, did not fail")
     require(failed[UNKNOWN_REGION].final, f"a flush of region {UNKNOWN_REGION} must fail for good")
@@ -42,6 +44,7 @@ def claims_compare(server: Server) -> None:
     """A claim is written only if it is as it was read, and each one that is written raises the revision."""
     server.writing(has=server.describe().capabilities.markers, capability="markers")
     before = _claim_of(server.get("/head", wire.Head).claims, PREFIX)
+    _require_own_claim(server, before)
     start = server.get("/head", wire.Head).revision
     require(_claims(server, OWNER, before), "a claim that is as it was read was not written")
     head = server.get("/head", wire.Head)
@@ -54,8 +57,20 @@ def claims_compare(server: Server) -> None:
     )
 
 
+def _identity(server: Server) -> str:
+    return server.get("/head", wire.Head).database
+
+
+def _require_own_claim(server: Server, before: str | None) -> None:
+    """One on another database is not written."""
+    request = changes.ClaimRequest(database=_identity(server), prefix=PREFIX, owner=OTHER, before=before)
+    server.refuse_change("POST", "/claims", request)
+    stays = _claim_of(server.get("/head", wire.Head).claims, PREFIX) == before
+    require(stays, "a claim that means another database was written")
+
+
 def _claims(server: Server, owner: str, before: str | None) -> bool:
-    request = changes.ClaimRequest(prefix=PREFIX, owner=owner, before=before)
+    request = changes.ClaimRequest(database=_identity(server), prefix=PREFIX, owner=owner, before=before)
     return server.send("POST", "/claims", request, changes.ClaimAnswer).written
 
 
@@ -64,7 +79,7 @@ def _claim_of(claims: Iterable[wire.Claim], prefix: str) -> str | None:
 
 
 def markers_compare(server: Server) -> None:
-    """A marker stays if it, a region of its topic or the claim is not as it was read, and it never falls."""
+    """A marker stays if it, its topic's regions, the claim or the database is not as it was read; it never falls."""
     server.writing(has=server.describe().capabilities.markers, capability="markers")
     move, owner = _possible(server)
     recorded, at = move.recorded, move.revision
@@ -83,6 +98,9 @@ def markers_compare(server: Server) -> None:
         require(topic in refused, f"the marker of {topic} was moved although {why}")
         stays = _marker(server, topic)
         require(stays == recorded, f"the marker of {topic} changed although {why}: {stays}")
+    server.refuse_change("POST", "/markers", _request(server, move, owner))
+    stays = _marker(server, topic)
+    require(stays == recorded, f"the marker of {topic} changed although another database was meant: {stays}")
     require(server.get("/head", wire.Head).revision >= at, "the revision fell")
 
 
@@ -105,7 +123,7 @@ def _possible(server: Server) -> tuple[changes.MarkerMove, str]:
     prefix = server.describe().wal.topic_prefix
     claim = _claim_of(server.get("/head", wire.Head).claims, prefix)
     if claim is None:
-        request = changes.ClaimRequest(prefix=prefix, owner=OWNER, before=None)
+        request = changes.ClaimRequest(database=_identity(server), prefix=prefix, owner=OWNER, before=None)
         require(server.send("POST", "/claims", request, changes.ClaimAnswer).written, "the topics cannot be claimed")
     flushed, found = _flushed(server), server.get("/metadata", wire.Metadata)
     for topic in found.topics:
@@ -125,11 +143,13 @@ def _newest_region(server: Server, topic: str) -> int:
     return newest
 
 
-def _moves(server: Server, move: changes.MarkerMove, owner: str) -> changes.MarkersAnswer:
+def _request(server: Server, move: changes.MarkerMove, owner: str) -> changes.MarkersRequest:
     prefix = server.describe().wal.topic_prefix
-    return server.send(
-        "POST", "/markers", changes.MarkersRequest(prefix=prefix, owner=owner, moves=[move]), changes.MarkersAnswer
-    )
+    return changes.MarkersRequest(database=_identity(server), prefix=prefix, owner=owner, moves=[move])
+
+
+def _moves(server: Server, move: changes.MarkerMove, owner: str) -> changes.MarkersAnswer:
+    return server.send("POST", "/markers", _request(server, move, owner), changes.MarkersAnswer)
 
 
 def _marker(server: Server, topic: str) -> wire.TopicMarker:
@@ -141,9 +161,12 @@ def _marker(server: Server, topic: str) -> wire.TopicMarker:
 def maintenance_stays(server: Server) -> None:
     """The switch is as it was turned, until it is turned again; it is left as it was found."""
     server.writing(has=server.describe().capabilities.maintenance, capability="maintenance")
-    before = server.get("/maintenance", wire.Maintenance).enabled
+    before, database = server.get("/maintenance", wire.Maintenance).enabled, _identity(server)
+    server.refuse_change("PUT", "/maintenance", changes.MaintenanceRequest(database=database, enabled=not before))
+    found = server.get("/maintenance", wire.Maintenance).enabled
+    require(found is before, f"maintenance was turned to {found} although another database was meant")
     for enabled in (True, True, False, before):
-        request = changes.MaintenanceRequest(enabled=enabled)
+        request = changes.MaintenanceRequest(database=database, enabled=enabled)
         said = server.send("PUT", "/maintenance", request, wire.Maintenance).enabled
         require(said is enabled, f"maintenance was turned to {enabled}, and the answer says {said}")
         found = server.get("/maintenance", wire.Maintenance).enabled

@@ -9,7 +9,15 @@ from pydantic import Field
 from seawall.adapters.http_database.wire import Message, RegionId, Revision, Text, Topic, TopicMarker, Word
 
 
-class FlushRequest(Message):
+class ChangeRequest(Message):
+    """What all have in common that ask for a change."""
+
+    database: Word
+    """Identity of the database that is meant. To any other one it is an error of status 409, which changes nothing: it
+    is compared in the transaction that writes."""
+
+
+class FlushRequest(ChangeRequest):
     """Regions to flush."""
 
     regions: Annotated[list[RegionId], Field(max_length=1000)]
@@ -34,7 +42,7 @@ class FlushAnswer(Message):
     """Those regions of the request that were not flushed. One without anything in memory was."""
 
 
-class ClaimRequest(Message):
+class ClaimRequest(ChangeRequest):
     """A claim to write, if it is as it was read."""
 
     prefix: Topic
@@ -65,7 +73,7 @@ class MarkerMove(Message):
     """Of the metadata that were decided by: no region of the topic may have changed, or been made, since."""
 
 
-class MarkersRequest(Message):
+class MarkersRequest(ChangeRequest):
     """Markers to move; each by itself, compared and written in one transaction."""
 
     prefix: Topic
@@ -92,7 +100,7 @@ class MarkersAnswer(Message):
     """Those of the request that did not move. All others have moved, and are durable."""
 
 
-class MaintenanceRequest(Message):
+class MaintenanceRequest(ChangeRequest):
     """Turns the switch."""
 
     enabled: bool

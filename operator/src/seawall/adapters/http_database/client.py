@@ -18,6 +18,7 @@ from seawall.domain.dataplane.connection import (
     PartRefused,
     PartUnavailable,
     User,
+    identity_by_contract,
 )
 
 M = TypeVar("M", bound=Message)
@@ -41,6 +42,7 @@ class Client:
             PartRefused: a certificate, key or user name makes no sense.
         """
         self._url, self._user, self._max_bytes = connection.url.rstrip("/"), connection.user, max_bytes
+        self._database = identity_by_contract(connection.database)
         self._headers = {"Accept": "application/json", "Content-Type": "application/json", **basic(connection.user)}
         context = context_for(DATABASE, connection.url, connection.tls)
         self._http = Http(DATABASE, tls=context, max_bytes=max_bytes)
@@ -62,6 +64,18 @@ class Client:
         """The same, and how much of the longest answer that is read this one took, from 0 to 1."""
         answer = self._request("GET", path, b"", HTTP_ANSWER_SECONDS)
         return self._read(answer, model), len(answer.body) / self._max_bytes
+
+    @property
+    def meant(self) -> str:
+        """The identity of the database that a change is asked of.
+
+        Raises:
+            PartRefused: it is not known: whoever answers here would change something.
+        """
+        if self._database is None:
+            message = f"which database is meant at {url_of(self._url)} is not known yet: nothing in it is changed"
+            raise PartRefused(NotReached.UNEXPECTED_ANSWER, message)
+        return self._database
 
     def send(self, method: str, path: str, body: Message, model: type[M], seconds: float = HTTP_ANSWER_SECONDS) -> M:
         """Asks for a change; raises as `get` does. Without an answer, nobody knows whether it happened."""

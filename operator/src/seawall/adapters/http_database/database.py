@@ -62,7 +62,8 @@ class HTTPDataPlane:
             return dict.fromkeys(region_ids, NO_FLUSH)
         failures: dict[int, FlushFailure] = {}
         for start in range(0, len(region_ids), AT_ONCE):
-            request = changes.FlushRequest(regions=list(dict.fromkeys(region_ids[start : start + AT_ONCE])))
+            part = list(dict.fromkeys(region_ids[start : start + AT_ONCE]))
+            request = changes.FlushRequest(database=self._client.meant, regions=part)
             answer = self._client.send("POST", "/flush", request, changes.FlushAnswer, FLUSH_SECONDS)
             failures |= {each.region: FlushFailure(each.detail, final=each.final) for each in answer.failures}
         return failures
@@ -87,23 +88,23 @@ class HTTPMetadataStore:
 
     def snapshot(self) -> MetadataSnapshot:
         """Everything at one revision."""
-        found = self._client.get("/metadata", wire.Metadata)
         asked = self._known.asking()
+        found = self._client.get("/metadata", wire.Metadata)
         snapshot = read_metadata(found)
         self._known.require_kept(found, asked)
         return snapshot
 
-    def table_names(self) -> TableNames:
     def begin_anew(self) -> bool:
         """Forgets the metadata that were read before."""
         return self._known.begin_anew()
 
+    def table_names(self) -> TableNames:
         """The contract has no tables: nobody who needs them can be declared beside such a database."""
         raise PartRefused(NotReached.UNEXPECTED_ANSWER, "the contract of databases has no tables")
 
     def claim(self, prefix: str, owner: str, before: str | None) -> bool:
         """Asks for the claim."""
-        request = changes.ClaimRequest(prefix=prefix, owner=owner, before=before)
+        request = changes.ClaimRequest(database=self._client.meant, prefix=prefix, owner=owner, before=before)
         return self._client.send("POST", "/claims", request, changes.ClaimAnswer).written
 
     def advance_markers(self, moves: Sequence[MarkerMove], prefix: str, owner: str) -> Mapping[str, str]:
@@ -111,7 +112,7 @@ class HTTPMetadataStore:
         refused: dict[str, str] = {}
         for start in range(0, len(moves), MOVES_AT_ONCE):
             part = [_move(each) for each in moves[start : start + MOVES_AT_ONCE]]
-            request = changes.MarkersRequest(prefix=prefix, owner=owner, moves=part)
+            request = changes.MarkersRequest(database=self._client.meant, prefix=prefix, owner=owner, moves=part)
             answer = self._client.send("POST", "/markers", request, changes.MarkersAnswer)
             refused |= {each.topic: each.detail for each in answer.refused}
         return refused
@@ -126,7 +127,7 @@ class HTTPMaintenance:
 
     def set_maintenance(self, *, enabled: bool) -> None:
         """Turns it on or off, and believes only the answer."""
-        request = changes.MaintenanceRequest(enabled=enabled)
+        request = changes.MaintenanceRequest(database=self._client.meant, enabled=enabled)
         if self._client.send("PUT", "/maintenance", request, wire.Maintenance).enabled is not enabled:
             switch = "enable" if enabled else "disable"
             raise PartRefused(NotReached.UNEXPECTED_ANSWER, f"the database did not {switch} maintenance")

@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from seawall.adapters.http_database import wire
-from seawall.domain.dataplane.connection import NotReached, PartRefused
+from seawall.domain.dataplane.connection import CONTRACT_STORE, NotReached, PartRefused
 from seawall.domain.dataplane.identity import Node, NodeRole
 from seawall.domain.dataplane.metadata import LeaderState, MetadataSnapshot, RegionKey, Route, TopicMarker
 from seawall.domain.dataplane.region_reports import RegionReports
@@ -35,7 +35,7 @@ _LEADERS = {
 
 def store_id_of(answer: Identified) -> str:
     """Which database answers, as it is pinned: no other store's id begins so."""
-    return f"http/{answer.database}"
+    return f"{CONTRACT_STORE}{answer.database}"
 
 
 def read_settings(said: wire.Description) -> WALSettings:

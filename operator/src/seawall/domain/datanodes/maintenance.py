@@ -21,6 +21,8 @@ metadata store: while another one answers at the address, nobody knows, and the 
 
 from __future__ import annotations
 
+import json
+import shlex
 from dataclasses import dataclass, replace
 from datetime import timedelta
 
@@ -29,7 +31,7 @@ from seawall.domain.clocks import prolonged
 from seawall.domain.datanodes.actions import SetMaintenance
 from seawall.domain.datanodes.decision import RollDecision
 from seawall.domain.datanodes.facts import Facts
-from seawall.domain.dataplane.connection import url_of_contract
+from seawall.domain.dataplane.connection import identity_by_contract, url_of_contract
 from seawall.domain.dataplane.metadata import StoredMaintenance
 from seawall.domain.rollout.decision import changed, decided, saying
 from seawall.domain.rollout_reasons import Reason
@@ -75,7 +77,7 @@ def why_other_database(facts: Facts, lease: Maintenance | None, answers: Answers
     is_the_specs = _is_the_specs(facts, lease)
     if is_the_specs and answers.contradiction is not None:
         return answers.contradiction
-    store, database = answers.store, facts.database if lease is None else lease.database or facts.database
+    store, database = answers.store, meant_by(lease, facts.database)
     if database is None or store is None:
         return None
     if store.store_id != database:
@@ -84,6 +86,11 @@ def why_other_database(facts: Facts, lease: Maintenance | None, answers: Answers
     if store.is_on and facts.in_maintenance is False:
         return f"the database says that maintenance is off, and the metadata store {database} that it is on"
     return None
+
+
+def meant_by(lease: Maintenance | None, pinned: str | None) -> str | None:
+    """Which database's maintenance matters: that of which the status remembers it, or else the pinned one."""
+    return pinned if lease is None else lease.database or pinned
 
 
 def _is_the_specs(facts: Facts, lease: Maintenance | None) -> bool:
@@ -152,11 +159,13 @@ def is_of_others(status: RestartStatus, facts: Facts) -> bool:
     return facts.in_maintenance is True and (lease is None or lease.was_on)
 
 
-def by_hand(status: RestartStatus, metasrv: str | None = None) -> str:
-    """What a person can type; `metasrv`: the spec's, where the status may remember none."""
+def by_hand(status: RestartStatus, metasrv: str | None = None, pinned: str | None = None) -> str:
+    """What a person can type; `metasrv` is the spec's, and `pinned` the database, where the status remembers none."""
     address = address_of(status, metasrv) or "http://<metasrv>"
     if url_of_contract(address) is not None:
-        return f"curl -X PUT {address}/maintenance --json '{{\"enabled\": false}}'"
+        database = identity_by_contract(meant_by(status.maintenance, pinned)) or "<identity>"
+        body = json.dumps({"database": database, "enabled": False})
+        return f"curl -X PUT {address}/maintenance --json {shlex.quote(body)}"
     return f"curl -X POST {address}/admin/maintenance/disable"
 
 
@@ -168,7 +177,7 @@ def of_others_message(status: RestartStatus, facts: Facts) -> str:
     return (
         f"the database at {where} is in maintenance, in which nothing fails over; {who} turned it "
         "on, or a roll that the API server has forgotten since it was restored from a backup. "
-        f"Who needs it no more types: {by_hand(status, facts.metasrv)}"
+        f"Who needs it no more types: {by_hand(status, facts.metasrv, facts.database)}"
     )
 
 

@@ -108,12 +108,24 @@ class HTTPConnection:
     url: str
     tls: ClientTLS = SYSTEM_TRUST
     user: User | None = None
+    database: str | None = None
+    """Which database is meant, as `status.dataPlane.identity` has it: one URL may lead to two, so each request that
+    changes something says it. None: it is not known yet, and nothing is changed."""
 
 
 DatabaseConnection = DataPlaneConnection | HTTPConnection
 
 CONTRACT_ROOT = "/seawall/v1"
 """What all paths of the contract begin with."""
+CONTRACT_STORE = "http/"
+"""What the ids of such databases begin with: behind it is the identity that the database has by its own word."""
+
+
+def identity_by_contract(store_id: str | None) -> str | None:
+    """The identity of a database in its own word; None: the id is that of another store, or of none."""
+    if store_id is None or not store_id.startswith(CONTRACT_STORE):
+        return None
+    return store_id.removeprefix(CONTRACT_STORE)
 
 
 def contract_address(url: str) -> str:
