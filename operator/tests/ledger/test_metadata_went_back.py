@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from seawall.controllers.ledger import LedgerWatch
+from seawall.domain.cluster.identity import usable_readoption
 from seawall.domain.ledger import identities
 from seawall.domain.ledger.observation import Unavailable
 from seawall.observe import reading
@@ -78,6 +79,28 @@ def test_one_readoption_is_enough_and_begins_new_records() -> None:
     assert {record.revision for record in world.records().values()} == {revision - BY}
 
 
+def test_a_readoption_that_the_status_has_as_used_still_comes_to_every_record() -> None:
+    """Shard after shard is written, and somebody else writes one of them first."""
+    world, watching, revision = restored()
+    with world.serving():
+        world.annotate(readopt=until(world, 2))
+        watching.observe(world.cluster())
+        use_up(world)
+        look(world, watching, times=4)
+    assert broken(world) == set()
+    assert {record.revision for record in world.records().values()} == {revision - BY}
+
+
+def use_up(world: ServedWorld) -> None:
+    """Another controller of the process has found nothing that waits for the readoption, and pins that."""
+    cluster = world.cluster()
+    found = usable_readoption(cluster, world.time.trusted())
+    assert found is not None
+    assert cluster.status.data_plane is not None
+    used = cluster.status.data_plane.model_copy(update={"readopted": found.token})
+    world.kube.replace_status(cluster, cluster.status.model_copy(update={"data_plane": used}))
+
+
 def test_metadata_that_are_those_of_before_again_count_without_a_word() -> None:
     world, watching, revision = restored()
     world.ask = served(world.facade())
@@ -119,7 +142,7 @@ def test_each_guard_is_missed() -> None:
     mutants = (
         (anew("opened.parts.metadata_store.begin_anew()", "False"), _is_enough),
         (anew("remembered.begun_anew[0] != adoption.token", "True"), _not_with_it),
-        (anew("why_not_readopted(self.clusters.kube, asked.cluster) is not None", "False"), at_work),
+        (anew("why_not_readopted(self.clusters.kube, cluster) is not None", "False"), at_work),
         (rewritten(identities, "identify", "is_back or ", ""), _is_enough),
     )
     assert find_survivors(mutants) == []

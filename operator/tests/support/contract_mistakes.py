@@ -237,6 +237,14 @@ def turns_the_switch_for_another_database(facade: Facade) -> Ask:
     return whoever_is_meant(facade, "/maintenance")
 
 
+def flushes_without_an_identity(facade: Facade) -> Ask:
+    return requests_changed(facade, "/flush", lambda asked: asked.setdefault("database", identity(facade)))
+
+
+def moves_markers_without_an_identity(facade: Facade) -> Ask:
+    return requests_changed(facade, "/markers", lambda asked: asked.setdefault("database", identity(facade)))
+
+
 def compares_after_the_change(facade: Facade, path: str) -> Ask:
     """Says that another database is meant, when it has changed something."""
     honest, believing = served(facade), whoever_is_meant(facade, path)
@@ -338,6 +346,8 @@ OF_OTHER_DATABASES: tuple[tuple[Mistake, str], ...] = (
     (turns_the_switch_for_another_database, "maintenance stays"),
     (turns_the_switch_before_it_compares, "maintenance stays"),
     (refuses_another_database_as_any_error, "flush flushes"),
+    (flushes_without_an_identity, "errors are problems"),
+    (moves_markers_without_an_identity, "errors are problems"),
 )
 """With the check that finds each."""
 OF_ROUTES: tuple[Mistake, ...] = (

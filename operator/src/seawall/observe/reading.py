@@ -248,13 +248,14 @@ class LedgerReader:
 
         A database by the contract whose metadata went back gives no answer that counts, until a person says that they
         are right: then what was read before counts no more, once for each readoption. A readoption while a restore
-        makes logs is followed later.
+        makes logs is followed later. One that the status has as used may not have come to all records yet.
         """
-        adoption = usable_readoption(asked.cluster, self.clock.trusted()) if asked.readopts else None
+        cluster, time = asked.cluster, self.clock.trusted()
+        adoption = read_declarations(cluster, time).readoption if asked.readopts else None
         if adoption is None or not isinstance(opened.database, HTTPDatabase):
             return False
         if remembered.begun_anew is None or remembered.begun_anew[0] != adoption.token:
-            if why_not_readopted(self.clusters.kube, asked.cluster) is not None:
+            if usable_readoption(cluster, time) is None or why_not_readopted(self.clusters.kube, cluster) is not None:
                 return False
             remembered.begun_anew = adoption.token, opened.parts.metadata_store.begin_anew()
         return remembered.begun_anew[1]

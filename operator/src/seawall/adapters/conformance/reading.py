@@ -248,15 +248,17 @@ def head_is_not_behind(server: Server) -> None:
 
 
 def errors_are_problems(server: Server) -> None:
-    """What there is not is an error with a problem of RFC 9457."""
+    """What there is not is an error with a problem of RFC 9457; so is a change of whichever database answers."""
     server.refuse("GET", "/no-such-path")
     server.refuse("GET", "/flush")
     can = server.describe().capabilities
     if can.flush:
         server.refuse("POST", "/flush", b'{"regions": "all"}')
         server.refuse("POST", "/flush", b"not JSON")
+        server.refuse("POST", "/flush", b'{"regions": []}')
     if can.markers:
         server.refuse("POST", "/markers", b"{}")
+        server.refuse("POST", "/markers", b'{"prefix": "a", "owner": "b", "moves": []}')
         server.refuse("POST", "/claims", b'{"prefix": "a", "owner": 7, "before": null}')
     if can.maintenance:
         server.refuse("PUT", "/maintenance", b'{"enabled": "yes"}')
