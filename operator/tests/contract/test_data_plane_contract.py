@@ -325,13 +325,17 @@ class Copied:
         """All that may be asked for, where this one is meant."""
         parts, recorded = self.parts(database), self.store.snapshot()
         move = MarkerMove("wal_0", 7, recorded.topics["wal_0"], recorded.revision)
-        switch = self.planes.maintenance_of(WAL, contract_address(self.url), SYSTEM_TRUST, database=database)
+        switch = self.switch(database)
         return [
             lambda: parts.data_plane.flush_regions([7]),
             lambda: parts.metadata_store.claim("other", "me", None),
             lambda: parts.metadata_store.advance_markers([move], "wal", "me"),
             lambda: switch.set_maintenance(enabled=True),
         ]
+
+    def switch(self, database: str) -> MaintenanceSwitch:
+        """Its switch, where this one is meant."""
+        return self.planes.maintenance_of(WAL, contract_address(self.url), SYSTEM_TRUST, database=database)
 
     def state(self) -> tuple[object, ...]:
         """All that changes by it."""
@@ -363,9 +367,12 @@ def test_what_is_asked_of_one_database_changes_no_other_behind_its_url(copied: C
             change()
         assert refused.value.why is NotReached.UNEXPECTED_ANSWER
         assert copied.state() == before
+    with pytest.raises(PartRefused, match="the switch .*not"):
+        copied.switch(copied.database).in_maintenance()
     for change in copied.changes(copied.copy):
         change()
     assert copied.state() == (9, {"wal": "me", "other": "me"}, 7, True)
+    assert copied.switch(copied.copy).in_maintenance()
 
 
 def test_nobody_is_asked_to_change_anything_while_it_is_not_known_who_is_meant() -> None:

@@ -445,7 +445,10 @@ class Meant:
         self._part, self._database, self._store = part, database, store
 
     def __getattr__(self, name: str) -> Any:
-        if name in CHANGES and self._database != self._store.store_id:
+        is_other = self._database != self._store.store_id
+        if name == "in_maintenance" and is_other and self._database is not None:
+            raise PartRefused(NotReached.CONTRADICTION, f"the switch is not that of {self._database}")
+        if name in CHANGES and is_other:
             raise PartRefused(NotReached.UNEXPECTED_ANSWER, f"the database answers 409: {self._database} is meant")
         return getattr(self._part, name)
 

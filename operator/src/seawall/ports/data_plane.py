@@ -199,7 +199,7 @@ class DataPlanes(Protocol):
         """The maintenance of the database at this metasrv's URL, on behalf of the object `key`; nothing is sent yet.
 
         The address of a database that serves the contract is that of `contract_address`, and only it knows users, and
-        which `database` is meant: any other one that answers there does not turn its switch.
+        which `database` is meant: any other one that answers there neither turns its switch nor says how it is.
 
         Raises:
             PartRefused: a certificate, key or user name makes no sense.

@@ -77,6 +77,10 @@ class Client:
             raise PartRefused(NotReached.UNEXPECTED_ANSWER, message)
         return self._database
 
+    def may_mean(self, database: str) -> bool:
+        """Whether it is the database that is meant, as far as that is known."""
+        return self._database in {None, database}
+
     def send(self, method: str, path: str, body: Message, model: type[M], seconds: float = HTTP_ANSWER_SECONDS) -> M:
         """Asks for a change; raises as `get` does. Without an answer, nobody knows whether it happened."""
         return self._read(self._request(method, path, body.model_dump_json(by_alias=True).encode(), seconds), model)

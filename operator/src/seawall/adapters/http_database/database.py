@@ -133,8 +133,12 @@ class HTTPMaintenance:
             raise PartRefused(NotReached.UNEXPECTED_ANSWER, f"the database did not {switch} maintenance")
 
     def in_maintenance(self) -> bool:
-        """Asks for the switch."""
-        return self._client.get("/maintenance", wire.Maintenance).enabled
+        """Asks for the switch; that of another database says nothing of the one that is meant."""
+        found = self._client.get("/maintenance", wire.Maintenance)
+        if not self._client.may_mean(found.database):
+            message = f"the switch of maintenance is that of database {store_id_of(found)}, which is not meant"
+            raise PartRefused(NotReached.CONTRADICTION, message)
+        return found.enabled
 
 
 def _move(move: MarkerMove) -> changes.MarkerMove:
