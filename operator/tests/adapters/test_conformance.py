@@ -25,6 +25,8 @@ from tests.support.contract_mistakes import (
     OF_ROUTES,
     Mistake,
     changing,
+    has_a_head_that_lags,
+    has_metadata_that_lag,
 )
 
 Make = Callable[[Facade], Ask]
@@ -96,6 +98,12 @@ def test_each_mistake_is_found(mistake: Mistake) -> None:
 @pytest.mark.parametrize("mistake", OF_FOLLOWERS, ids=lambda mistake: mistake.__name__)
 def test_mistakes_with_followers_are_found_as_such(mistake: Mistake) -> None:
     assert results(examined(mistake(database())))["followers report"] is Result.BROKEN
+
+
+@pytest.mark.parametrize("mistake", [has_a_head_that_lags, has_metadata_that_lag])
+def test_a_revision_that_falls_is_found_as_such(mistake: Mistake) -> None:
+    """Seawall takes no answer of a lower revision than it has read before."""
+    assert results(examined(mistake(database())))["head is not behind"] is Result.BROKEN
 
 
 @pytest.mark.parametrize("mistake", OF_ROUTES, ids=lambda mistake: mistake.__name__)

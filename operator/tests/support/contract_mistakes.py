@@ -126,6 +126,10 @@ def has_a_head_that_lags(facade: Facade) -> Ask:
     return changing(facade, "/head", lambda found: found.update(revision=1))
 
 
+def has_metadata_that_lag(facade: Facade) -> Ask:
+    return changing(facade, "/metadata", lambda found: found.update(revision=found["revision"] - 1))
+
+
 def names_topics_of_another_pool(facade: Facade) -> Ask:
     return changing(facade, "", lambda found: found["wal"].update(topicPrefix="queue"))
 
@@ -370,6 +374,7 @@ MISTAKES: tuple[Mistake, ...] = (
     has_metadata_older_than_what_is_in_them,
     *OF_MARKERS,
     has_a_head_that_lags,
+    has_metadata_that_lag,
     names_topics_of_another_pool,
     has_errors_without_problems,
     accepts_what_makes_no_sense,

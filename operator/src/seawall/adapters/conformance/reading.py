@@ -238,13 +238,15 @@ def markers_are_known(server: Server) -> None:
 
 
 def head_is_not_behind(server: Server) -> None:
-    """The head has at least the revision of metadata that were read before it, and the same claims."""
+    """The head has at least the revision of metadata that were read before it, those after it have that of the head."""
     metadata = server.get("/metadata", wire.Metadata)
     head = server.get("/head", wire.Head)
     require(head.revision >= metadata.revision, f"the head is at {head.revision}, behind {metadata.revision}")
     if head.revision == metadata.revision:
         same = {(one.prefix, one.owner) for one in head.claims} == {(one.prefix, one.owner) for one in metadata.claims}
         require(same, "head and metadata of one revision have different claims")
+    later = server.get("/metadata", wire.Metadata).revision
+    require(later >= head.revision, f"metadata are at {later}, behind {head.revision} of the head that was read before")
 
 
 def errors_are_problems(server: Server) -> None:
