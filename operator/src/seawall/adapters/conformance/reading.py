@@ -238,7 +238,7 @@ def markers_are_known(server: Server) -> None:
 
 
 def head_is_not_behind(server: Server) -> None:
-    """Neither head nor metadata are of a lower revision than was read before; of one revision both have the same claims."""
+    """Neither head nor metadata have a lower revision than was read before; of one both have the same claims."""
     metadata = server.get("/metadata", wire.Metadata)
     head = server.get("/head", wire.Head)
     require(head.revision >= metadata.revision, f"the head is at {head.revision}, behind {metadata.revision}")
