@@ -367,7 +367,7 @@ def test_what_is_asked_of_one_database_changes_no_other_behind_its_url(copied: C
             change()
         assert refused.value.why is NotReached.UNEXPECTED_ANSWER
         assert copied.state() == before
-    with pytest.raises(PartRefused, match="the switch .*not"):
+    with pytest.raises(PartRefused, match=r"the switch .*not"):
         copied.switch(copied.database).in_maintenance()
     for change in copied.changes(copied.copy):
         change()

@@ -48,7 +48,7 @@ def test_what_a_person_types_is_of_the_contract() -> None:
     assert lease is not None
     served = lease.model_copy(update={"database": "http/queue-1"})
     where = f"curl -X PUT {URL}/seawall/v1/maintenance --json"
-    command = f"{where} '{{\"database\": \"queue-1\", \"enabled\": false}}'"
+    command = f'{where} \'{{"database": "queue-1", "enabled": false}}\''
     assert by_hand(world.restart().model_copy(update={"maintenance": served})) == command
     assert by_hand(RestartStatus(), contract_address(URL), "http/queue-1") == command
     assert '"<identity>"' in by_hand(RestartStatus(), contract_address(URL))

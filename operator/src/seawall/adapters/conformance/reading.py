@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import json
+from collections.abc import Callable, Mapping
 from typing import TypeVar
 
 from seawall.adapters.conformance.server import Broken, Server, Skipped, require
@@ -253,14 +254,19 @@ def errors_are_problems(server: Server) -> None:
     """What there is not is an error with a problem of RFC 9457; so is a change of whichever database answers."""
     server.refuse("GET", "/no-such-path")
     server.refuse("GET", "/flush")
-    can = server.describe().capabilities
+    said = server.describe()
+    can, meant = said.capabilities, {"database": said.database}
     if can.flush:
-        server.refuse("POST", "/flush", b'{"regions": "all"}')
+        server.refuse("POST", "/flush", _json(meant, regions="all"))
         server.refuse("POST", "/flush", b"not JSON")
-        server.refuse("POST", "/flush", b'{"regions": []}')
+        server.refuse("POST", "/flush", _json(regions=[]))
     if can.markers:
-        server.refuse("POST", "/markers", b"{}")
-        server.refuse("POST", "/markers", b'{"prefix": "a", "owner": "b", "moves": []}')
-        server.refuse("POST", "/claims", b'{"prefix": "a", "owner": 7, "before": null}')
+        server.refuse("POST", "/markers", _json(meant))
+        server.refuse("POST", "/markers", _json(prefix="a", owner="b", moves=[]))
+        server.refuse("POST", "/claims", _json(meant, prefix="a", owner=7, before=None))
     if can.maintenance:
-        server.refuse("PUT", "/maintenance", b'{"enabled": "yes"}')
+        server.refuse("PUT", "/maintenance", _json(meant, enabled="yes"))
+
+
+def _json(meant: Mapping[str, str] | None = None, **fields: object) -> bytes:
+    return json.dumps({**(meant or {}), **fields}).encode()
