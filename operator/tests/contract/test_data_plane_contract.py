@@ -375,6 +375,14 @@ def test_what_is_asked_of_one_database_changes_no_other_behind_its_url(copied: C
     assert copied.switch(copied.copy).in_maintenance()
 
 
+def changes_by(client: Client) -> list[Callable[[], object]]:
+    return [
+        lambda: HTTPDataPlane(client).flush_regions([7]),
+        lambda: HTTPMetadataStore(client).claim("wal", "me", None),
+        lambda: HTTPMaintenance(client).set_maintenance(enabled=True),
+    ]
+
+
 def test_nobody_is_asked_to_change_anything_while_it_is_not_known_who_is_meant() -> None:
     asked: list[str] = []
     facade, _ = before_fake()
@@ -387,12 +395,7 @@ def test_nobody_is_asked_to_change_anything_while_it_is_not_known_who_is_meant()
     with serving(recorded) as url:
         for database in (None, "etcd/7/"):
             client = Client(HTTPConnection(url, database=database))
-            changes: list[Callable[[], object]] = [
-                lambda client=client: HTTPDataPlane(client).flush_regions([7]),
-                lambda client=client: HTTPMetadataStore(client).claim("wal", "me", None),
-                lambda client=client: HTTPMaintenance(client).set_maintenance(enabled=True),
-            ]
-            for change in changes:
+            for change in changes_by(client):
                 with pytest.raises(PartRefused, match="is not known yet: nothing in it is changed"):
                     change()
             client.close()
