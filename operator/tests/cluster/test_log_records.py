@@ -20,7 +20,7 @@ from seawall.domain.ledger.fence import BEFORE_ANY_DATABASE
 from seawall.domain.ledger.intents import FenceRecord, database_digest
 from seawall.domain.ledger.observation import Unavailable, UnavailableReason, read_shards
 from seawall.domain.ledger.shards import PoolId, shard_of, shards_of
-from tests.cluster.test_lost_topics import BARE, assert_lost, lose
+from tests.cluster.test_lost_topics import BARE, assert_lost, is_recorded, lose, mark_as_used
 from tests.cluster.test_topic_deletion import LONG, controller, live, reported, until_it_acts
 from tests.fakes.intents import FakeIntentStore
 from tests.fakes.kafka_logs import FakeKafkaLogs
@@ -59,12 +59,6 @@ def declared_to(world: World, hours: int = 2, spec: dict[str, Any] = BARE) -> No
 def shown(world: World) -> tuple[int, ...]:
     wal = world.cluster().status.wal
     return () if wal is None else wal.record_shards
-
-
-def is_recorded(world: World, name: str) -> bool:
-    """Whether there is a record of the log that Kafka has."""
-    record = world.records().get(name)
-    return record is not None and record.topic_id == world.kafka.topics[name].log.topic_id
 
 
 @pytest.mark.parametrize(("spec", "found"), [(BARE, None), (CLUSTER, BLOCKED)], ids=["no database", "nobody can look"])
@@ -246,6 +240,19 @@ def test_records_that_are_gone_are_no_first_contact_until_a_person_begins_anew()
     assert world.records() == {}
     declared_to(world)
     live(world, ticks=4)
+    assert world.records().keys() == set(TOPICS)
+
+
+def test_an_annotation_that_was_used_begins_no_records_that_are_lost_later() -> None:
+    """While nobody can look at the database, that it was used is known from the status alone."""
+    world = begun(CLUSTER, BLOCKED)
+    declared_to(world, 20, CLUSTER)
+    mark_as_used(world)
+    forget_records(world)
+    live(world, process_of(world, found=BLOCKED), ticks=4)
+    assert world.records() == {}
+    declared_to(world, 2, CLUSTER)
+    live(world, process_of(world, found=BLOCKED), ticks=4)
     assert world.records().keys() == set(TOPICS)
 
 

@@ -70,6 +70,10 @@ MUTANTS: tuple[Mutant, ...] = (
         stories.test_records_that_are_gone_are_no_first_contact_until_a_person_begins_anew,
     ),
     (
+        rewritten(LogRecords, "_find", " and not is_used(cluster, readopt)", ""),
+        stories.test_an_annotation_that_was_used_begins_no_records_that_are_lost_later,
+    ),
+    (
         rewritten(recorded, "find_recorded", "if marks and", "if", log_records),
         stories.test_a_database_that_cannot_be_asked_yet_may_still_meet_the_annotation,
     ),

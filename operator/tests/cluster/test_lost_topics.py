@@ -3,19 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 
 import pytest
 
-from seawall.api.meta import Condition, ConditionType
-from seawall.api.v1alpha1.cluster import WALStatus
+from seawall.api.meta import READOPT_ANNOTATION, Condition, ConditionType
+from seawall.api.v1alpha1.cluster import DataPlaneStatus, WALStatus
+from seawall.domain.cluster.identity import Pin
 from seawall.domain.conditions import find_condition
+from seawall.domain.dataplane.view import DataPlaneView
 from seawall.domain.errors import Conflict, Refused
+from seawall.domain.ledger.fence import Readoption, parse_readoption
 from seawall.domain.ledger.shards import PoolId, shard_of, shards_of
 from seawall.domain.topics.actions import CreateTopics
 from tests.cluster.test_topic_deletion import DELETE, controller, is_gone, live, reported, until_it_acts
 from tests.fakes.intents import FakeIntentStore
+from tests.fakes.ledgers import FakeLedgers
 from tests.ledger.test_ledger_watch import broken, look, until, watch
 from tests.worlds.purge_world import CLUSTER, NAMESPACE, TOPICS, WAL, Calls, World
 
@@ -237,17 +242,79 @@ def test_a_record_that_cannot_be_read_counts_as_one(hide: Callable[[World], Call
 def test_a_record_that_is_gone_counts_as_one_until_a_person_begins_anew() -> None:
     """The status says that there was a shard."""
     world = recorded()
-    found = world.cluster()
-    status = WALStatus(topics=3, purgeable=0, held_back=0, record_shards=tuple(sorted(shards_of(TOPICS))))
-    world.kube.replace_status(found, found.status.model_copy(update={"wal": status}))
-    world.intents = FakeIntentStore()
-    lose(world)
+    lose_with_record(world)
     live(world, ticks=6)
     assert "wal_1" not in world.kafka.topics
     assert "the ConfigMap with its record is gone" in reported(world)
     declare(world, until(world, 2))
     live(world, ticks=6)
     assert "wal_1" in world.kafka.topics
+
+
+def lose_with_record(world: World) -> None:
+    """A topic is deleted, and the ConfigMap with its record, of which the status knows; the others stay."""
+    found = world.cluster()
+    status = WALStatus(topics=3, purgeable=0, held_back=0, record_shards=tuple(sorted(shards_of(TOPICS))))
+    world.kube.replace_status(found, found.status.model_copy(update={"wal": status}))
+    del world.intents._shards[SHARD]
+    lose(world)
+
+
+def token_of(world: World) -> int:
+    """Of the annotation that is set."""
+    found = parse_readoption(world.cluster().metadata.annotations[READOPT_ANNOTATION])
+    assert isinstance(found, Readoption)
+    return found.token
+
+
+def mark_as_used(world: World) -> None:
+    """The annotation was met when all was ours: the status says so."""
+    found = world.cluster()
+    pinned = found.status.data_plane or DataPlaneStatus()
+    used = pinned.model_copy(update={"readopted": token_of(world)})
+    world.kube.replace_status(found, found.status.model_copy(update={"data_plane": used}))
+
+
+def test_an_annotation_that_was_used_makes_no_topic_whose_record_is_lost_later() -> None:
+    world = recorded()
+    declare(world, until(world, 20))
+    mark_as_used(world)
+    lose_with_record(world)
+    live(world, ticks=6)
+    assert "wal_1" not in world.kafka.topics
+    assert "the ConfigMap with its record is gone" in reported(world)
+    declare(world, until(world, 2))
+    live(world, ticks=6)
+    assert "wal_1" in world.kafka.topics
+
+
+def test_an_annotation_is_not_used_up_before_the_record_of_a_missing_topic_has_begun_anew() -> None:
+    """Neither while the topic is missing, nor by a page of before it was made again."""
+    world = recorded()
+    lose_with_record(world)
+    watching = watch(world)
+    ledgers = FakeLedgers({WAL: look(world, watching)}, database_of(world))
+    process = replace(controller(world), ledgers=ledgers)
+    live(world, process, ticks=4)
+    declare(world, until(world, 2))
+    live(world, process, ticks=6)
+    assert "wal_1" in world.kafka.topics
+    assert Pin.of(world.cluster().status.data_plane).readopted is None
+    ledgers.pages[WAL] = look(world, watching)
+    assert is_recorded(world, "wal_1")
+    live(world, process, ticks=4)
+    assert Pin.of(world.cluster().status.data_plane).readopted == token_of(world)
+
+
+def database_of(world: World) -> DataPlaneView:
+    """What an observation finds of the database."""
+    return DataPlaneView(3, 3, 12, 3, world.store.snapshot().store_id, {}, "1.1.0", None)
+
+
+def is_recorded(world: World, name: str) -> bool:
+    """Whether there is a record of the log that Kafka has."""
+    record = world.records().get(name)
+    return record is not None and record.topic_id == world.kafka.topics[name].log.topic_id
 
 
 def test_a_topic_that_a_broker_has_not_heard_of_is_neither_lost_nor_made() -> None:

@@ -12,7 +12,7 @@ from seawall.api.v1alpha1.cluster import WALCluster
 from seawall.controllers import topic_creation, topic_deletion
 from seawall.controllers.topic_creation import TopicCreation
 from seawall.controllers.topic_deletion import TopicDeletion
-from seawall.domain.cluster import decide, deletion, going
+from seawall.domain.cluster import data_plane, decide, deletion, going
 from seawall.domain.cluster.identity import pool_of
 from seawall.domain.cluster.lost import MissingTopics, find_missing
 from seawall.domain.kafka_log import TopicFailure, TopicTrouble
@@ -221,6 +221,18 @@ MUTANTS: tuple[Mutant, ...] = (
     (records_not_read, lost.test_a_lost_topic_with_a_record_is_not_made_again),
     (records_not_read, lost.test_a_pool_that_names_no_database_any_more_loses_topics_all_the_same),
     (record_that_is_gone_was_none, lost.test_a_record_that_is_gone_counts_as_one_until_a_person_begins_anew),
+    (
+        rewritten(TopicCreation, "_read", "is_used(cluster, readopt)", "False"),
+        lost.test_an_annotation_that_was_used_makes_no_topic_whose_record_is_lost_later,
+    ),
+    (
+        rewritten(data_plane, "_is_whole", "(missing is not None and missing.gone)", "False"),
+        lost.test_an_annotation_is_not_used_up_before_the_record_of_a_missing_topic_has_begun_anew,
+    ),
+    (
+        rewritten(data_plane, "_is_whole", ".issuperset(there)", " is not None"),
+        lost.test_an_annotation_is_not_used_up_before_the_record_of_a_missing_topic_has_begun_anew,
+    ),
     (made_by_the_old_decision, lost.test_a_topic_that_is_recorded_and_lost_after_the_decision_is_not_made),
     (
         object_not_read_again,

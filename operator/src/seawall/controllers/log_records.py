@@ -10,7 +10,7 @@ from seawall.api.v1alpha1.cluster import WALCluster
 from seawall.controllers.topic_creation import require_managed
 from seawall.domain.cluster.actions import RecordLogs
 from seawall.domain.cluster.going import make_pool_now
-from seawall.domain.cluster.identity import pool_of
+from seawall.domain.cluster.identity import is_used, pool_of
 from seawall.domain.cluster.recorded import Recorded, find_recorded, has_database, records_to_write
 from seawall.domain.errors import Conflict, OutsideUnavailable, Refused
 from seawall.domain.kafka_log import TopicFailure, TopicTrouble
@@ -104,7 +104,8 @@ class LogRecords:
         self, cluster: WALCluster, topics: Sequence[str], shards: ReadShards, readopt: Readoption | None
     ) -> Recorded:
         wal = cluster.status.wal
-        once = () if wal is None else wal.record_shards
+        begins_anew = readopt is not None and not is_used(cluster, readopt)
+        once = () if wal is None or begins_anew else wal.record_shards
         return find_recorded(topics, shards, once, readopt, marks=not has_database(cluster))
 
     def _readoption(self, cluster: WALCluster) -> Readoption | None:

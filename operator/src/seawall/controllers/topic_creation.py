@@ -7,13 +7,13 @@ from dataclasses import dataclass, replace
 
 from seawall.api.meta import READOPT_ANNOTATION, InvalidSpec
 from seawall.api.v1alpha1.cluster import WALCluster
-from seawall.domain.cluster.identity import pool_of
+from seawall.domain.cluster.identity import is_used, pool_of
 from seawall.domain.cluster.lost import MissingTopics, find_missing
 from seawall.domain.errors import Conflict, OutsideUnavailable, Refused
 from seawall.domain.kafka import NewTopic
 from seawall.domain.kafka_log import DescribedTopic, TopicFailure
 from seawall.domain.leaving_broker import without_leaving
-from seawall.domain.ledger.fence import parse_readoption
+from seawall.domain.ledger.fence import Readoption, parse_readoption
 from seawall.domain.ledger.observation import ReadShards
 from seawall.domain.ledger.shards import PoolId
 from seawall.domain.topics.actions import CreateTopics
@@ -80,9 +80,16 @@ class TopicCreation:
         declared = cluster.metadata.annotations.get(READOPT_ANNOTATION)
         readopt = None if declared is None else why_not_readopted(self.kube, cluster) or parse_readoption(declared)
         once = cluster.status.wal.record_shards if cluster.status.wal is not None else ()
-        return find_missing(
-            names, shards, _describe(logs, recorded), readopt, time=self.clock.trusted(), recorded=once
-        ), shards
+        missing = find_missing(
+            names,
+            shards,
+            _describe(logs, recorded),
+            readopt,
+            time=self.clock.trusted(),
+            recorded=once,
+            is_used=isinstance(readopt, Readoption) and is_used(cluster, readopt),
+        )
+        return missing, shards
 
 
 def require_managed(kube: Kube, cluster: WALCluster) -> WALCluster:

@@ -21,6 +21,7 @@ from seawall.domain.events import EventReason
 from seawall.domain.ledger.observation import Unavailable
 from seawall.domain.ledger.page import LedgerPage
 from seawall.domain.step import Event, EventType
+from seawall.domain.topics.pool import TopicState
 
 KIND = ConditionType.DATA_PLANE_REACHABLE
 
@@ -79,8 +80,7 @@ def data_plane_status(cluster: WALCluster, observed: Observed) -> DataPlaneStatu
         return None if before is None else _status(Pin.of(before))
     if not isinstance(view, DataPlaneView):
         return before
-    is_whole = isinstance(observed.ledger, LedgerPage) and not observed.ledger.lost_shards
-    pin = next_pin(cluster, view.store_id, view.claims, observed.time, is_whole=is_whole)
+    pin = next_pin(cluster, view.store_id, view.claims, observed.time, is_whole=_is_whole(observed))
     if pin.identity != view.store_id:
         return before
     return _status(pin).model_copy(
@@ -96,6 +96,15 @@ def data_plane_status(cluster: WALCluster, observed: Observed) -> DataPlaneStatu
             "reads_marker_at_open": _reads_marker(cluster.spec, observed, view),
         }
     )
+
+
+def _is_whole(observed: Observed) -> bool:
+    """Whether no lost record waits for a readoption: neither of a missing topic, nor of one that was made since."""
+    page, missing, pool = observed.ledger, observed.missing, observed.pool
+    if not isinstance(page, LedgerPage) or page.lost_shards or (missing is not None and missing.gone):
+        return False
+    there = () if pool is None else (name for name, state in pool.states.items() if state is not TopicState.MISSING)
+    return {line.name for line in page.lines}.issuperset(there)
 
 
 def _reads_marker(spec: WALClusterSpec, observed: Observed, view: DataPlaneView) -> bool:

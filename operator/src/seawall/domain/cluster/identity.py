@@ -104,7 +104,12 @@ def usable_readoption(cluster: WALCluster, time: TrustedTime) -> Readoption | No
     found = None if text is None else parse_readoption(text)
     if not isinstance(found, Readoption) or not found.stands(time) or found.problem_by(time) is not None:
         return None
-    return None if Pin.of(cluster.status.data_plane).readopted == found.token else found
+    return None if is_used(cluster, found) else found
+
+
+def is_used(cluster: WALCluster, readopt: Readoption) -> bool:
+    """Whether it was met when all was ours: it adopts no database, no claim and no lost record any more."""
+    return Pin.of(cluster.status.data_plane).readopted == readopt.token
 
 
 def next_pin(

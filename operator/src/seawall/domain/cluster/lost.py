@@ -41,6 +41,8 @@ class MissingTopics:
     """They have a record, and Kafka knows them all the same when it is asked by name."""
     unclear: Mapping[str, str] = field(default_factory=dict)
     """By topic why nobody knows whether it was written to, in one sentence."""
+    gone: tuple[str, ...] = ()
+    """Their records were there once, and are gone, whether a person begins them anew or not."""
     grounds: str = ""
     """What the person gives as the reason to readopt."""
     readopt_problem: str | None = None
@@ -74,6 +76,7 @@ def find_missing(
     *,
     time: TrustedTime,
     recorded: Collection[int] = (),
+    is_used: bool = False,
 ) -> MissingTopics:
     """Sorts the topics that Kafka does not show.
 
@@ -84,12 +87,15 @@ def find_missing(
         readopt: what a person declares, or what is wrong with it.
         time: by both clocks.
         recorded: the shards that there were once; what they held counts as a record, too.
+        is_used: whether what a person declares has begun lost records already. A record that is there says by itself
+            whether it was met.
     """
     records = shards.of_topics(names)
     unclear = shards.why_unreadable(names)
     lost: list[str] = []
     gone = shards.lost_topics(names, recorded)
-    begins_anew = isinstance(readopt, Readoption) and readopt.stands(time) and readopt.problem(time.now) is None
+    is_followed = isinstance(readopt, Readoption) and readopt.stands(time) and readopt.problem(time.now) is None
+    begins_anew = is_followed and not is_used
     unclear |= {} if begins_anew else dict.fromkeys(sorted(gone), RECORD_GONE)
     readopted: list[str] = []
     appearing: list[str] = []
@@ -110,6 +116,7 @@ def find_missing(
         tuple(readopted),
         tuple(appearing),
         unclear,
+        tuple(sorted(gone)),
         grounds,
         _readopt_problem(readopt, time) if lost else None,
     )

@@ -59,13 +59,13 @@ def find_recorded(
     Args:
         topics: their names.
         shards: their records.
-        once: the shards that there were once: in one that is gone a person begins new records, and nobody else.
+        once: the shards that there were once, unless a person begins them anew: nobody else begins records in one that
+            is gone.
         readopt: what a person declares, if it counts.
         marks: whether records are marked that it has not met.
     """
     records = shards.of_topics(topics)
-    lost = frozenset[str]() if readopt is not None else shards.lost_topics(topics, once)
-    kept = shards.unreadable_topics(topics) | lost
+    kept = shards.unreadable_topics(topics) | shards.lost_topics(topics, once)
     unmarked = {
         name: replace(record, readopted=readopt.token)
         for name, record in records.items()
