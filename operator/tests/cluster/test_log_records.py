@@ -211,6 +211,20 @@ def test_a_log_that_was_made_anew_is_recorded_also_by_the_process_that_knew_the_
     assert_lost(world)
 
 
+def test_a_pool_of_which_nothing_was_left_is_recorded_again_by_the_process_that_knew_its_records() -> None:
+    world = begun(CLUSTER, BLOCKED)
+    declared_to(world, spec=CLUSTER)
+    process = process_of(world, found=BLOCKED)
+    live(world, process, ticks=2)
+    lose(world, *TOPICS)
+    live(world, process, ticks=8)
+    assert all(is_recorded(world, name) for name in TOPICS)
+    lose(world, *TOPICS)
+    live(world, process, ticks=6)
+    assert not world.kafka.topics
+    assert reported(world).startswith("TopicLost: Kafka has lost 3 topics (wal_0, wal_1, wal_2), which was in use")
+
+
 def test_what_is_lost_while_an_annotation_lingers_is_not_made_again() -> None:
     world = begun()
     declared_to(world)

@@ -191,6 +191,7 @@ class WALClusterController(Controller[WALCluster, Observed, WALClusterStatus, Cl
         kafka, metadata = found.kafka, obj.metadata
         is_ours = metadata.deletion_timestamp is None and not metadata.is_paused and found.conflicting_owner is None
         if not is_ours or not isinstance(kafka, KafkaView) or is_left_to_watch(obj, ledger):
+            self._records.forget(metadata.key)
             return None
         topics = wal_topics(spec.topics, kafka)
         return self._records.observe(obj, topics, {name for name in topics if kafka.topics[name].leader is not None})

@@ -43,7 +43,7 @@ class LogRecords:
     """Memory only, so that a calm tick reads nothing: another process reads once."""
 
     def forget(self, key: Key) -> None:
-        """Forgets a WALCluster that is gone."""
+        """Forgets a WALCluster that is gone, or whose logs are not recorded here meanwhile."""
         self.known.pop(key, None)
 
     def observe(self, cluster: WALCluster, topics: Sequence[str], led: Collection[str]) -> Recorded:
@@ -53,6 +53,7 @@ class LogRecords:
         """
         pool, key = pool_of(cluster), cluster.metadata.key
         if pool is None or not topics:
+            self.forget(key)
             return Recorded()
         readopt = self._readoption(cluster)
         about = (cluster.metadata.uid, pool, None if readopt is None else readopt.token, has_database(cluster))
