@@ -127,16 +127,15 @@ def test_a_topic_that_is_gone_before_it_was_recorded_is_made_as_any_other() -> N
     assert "wal_1" in world.kafka.topics
 
 
-def test_records_come_before_new_topics_and_the_configuration_that_names_them() -> None:
+def test_records_come_before_the_configuration_that_names_their_topics() -> None:
     world, calls = World(), Calls(lambda _: None)
     del world.kafka.topics["wal_1"]
     world.kube.apply(WAL, {**BARE, "dataPlane": {"walConfig": {"configMapName": "wal"}}})
     live(world, process_of(world, calls), ticks=10)
     writes = [name for name in calls.names if name in {"write", "create_topics", "write_config_map"}]
-    first, last = writes.index("create_topics"), writes.index("write_config_map")
-    assert set(writes[:first]) == {"write"}
-    assert set(writes[first + 1 : last]) == {"write"}
-    assert writes[last:] == ["write_config_map"]
+    assert writes[0] == "create_topics", "a leader that is silent would hold it up"
+    assert writes[1:] == ["write"] * (len(writes) - 2) + ["write_config_map"]
+    assert world.records().keys() == set(TOPICS)
 
 
 def test_a_paused_walcluster_writes_no_record() -> None:
@@ -362,6 +361,46 @@ def test_a_log_that_kafka_does_not_tell_of_is_reported_and_holds_up_no_other(
     assert world.records().keys() == {"wal_0", "wal_2"}
     live(world, process, ticks=4)
     assert reported(world) == f"{reason}: topic wal_1: nobody says"
+
+
+def silence(monkeypatch: pytest.MonkeyPatch, name: str = "wal_1") -> None:
+    """The leader of a topic does not say where its log ends, ever."""
+    honest = FakeKafkaLogs.describe_offsets
+
+    def silent(self: Any, topics: Any) -> dict[str, LogOffsets | TopicFailure]:
+        nothing = TopicFailure(TopicTrouble.UNANSWERED, f"topic {name}: nobody says")
+        return {**honest(self, topics), **({name: nothing} if name in topics else {})}
+
+    monkeypatch.setattr(FakeKafkaLogs, "describe_offsets", silent)
+
+
+def test_one_silent_leader_holds_up_no_other_topic_but_the_configuration_that_names_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    silence(monkeypatch)
+    spec = {**BARE, "dataPlane": {"walConfig": {"configMapName": "wal"}}}
+    world = new_world(spec)
+    process = process_of(world)
+    live(world, process, ticks=10)
+    world.kafka.topics["wal_2"].configs["max.message.bytes"] = "1000"
+    world.kube.apply(WAL, {**spec, "topics": {**BARE["topics"], "count": 4}})
+    live(world, process, ticks=10)
+    assert world.kafka.topics["wal_2"].configs["max.message.bytes"] == "1048576"
+    assert "wal_3" in world.kafka.topics
+    assert reported(world) == "ChangeUnanswered: topic wal_1: nobody says"
+    assert world.kube.get_config_map(Key(NAMESPACE, "wal")) is None
+
+
+def test_one_silent_leader_holds_up_no_mark_of_a_readoption(monkeypatch: pytest.MonkeyPatch) -> None:
+    world = begun()
+    silence(monkeypatch, "wal_3")
+    world.kube.apply(WAL, {**BARE, "topics": {**BARE["topics"], "count": 4}})
+    live(world, ticks=4)
+    declared_to(world, spec={**BARE, "topics": {**BARE["topics"], "count": 4}})
+    live(world, ticks=4)
+    lose(world)
+    live(world, ticks=6)
+    assert_lost(world)
 
 
 def test_a_pool_whose_leaders_do_not_answer_yet_is_recorded_one_after_another(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -48,15 +48,34 @@ def reported(trouble: TopicTrouble, error: type[Exception], reason: str) -> Call
     return story
 
 
-def elected_one_after_another() -> None:
-    with pytest.MonkeyPatch.context() as patch:
-        stories.test_a_pool_whose_leaders_do_not_answer_yet_is_recorded_one_after_another(patch)
+def with_patch(story: Callable[[pytest.MonkeyPatch], None]) -> Callable[[], None]:
+    def patched() -> None:
+        with pytest.MonkeyPatch.context() as patch:
+            story(patch)
+
+    return patched
 
 
 UNANSWERED = reported(TopicTrouble.UNANSWERED, OutsideUnavailable, "ChangeUnanswered")
 MUTANTS: tuple[Mutant, ...] = (
-    (rewritten(decide, "plan_actions", "and recorded.wanting", "and False"), lost_without_a_database),
-    (rewritten(decide, "plan_actions", "and recorded.wanting", "and False"), lost_in_a_life_of_deaths),
+    (rewritten(decide, "plan_actions", "if recorded.to_begin:", "if False:"), lost_without_a_database),
+    (rewritten(decide, "plan_actions", "if recorded.to_begin:", "if False:"), lost_in_a_life_of_deaths),
+    (
+        rewritten(decide, "plan_actions", "if recorded.unmarked:", "if False:"),
+        stories.test_what_is_lost_while_an_annotation_lingers_is_not_made_again,
+    ),
+    (
+        rewritten(decide, "plan_actions", "actions.append(RecordLogs", "actions.insert(0, RecordLogs"),
+        with_patch(stories.test_one_silent_leader_holds_up_no_other_topic_but_the_configuration_that_names_it),
+    ),
+    (
+        rewritten(decide, "plan_actions", "actions.append(RecordLogs", "actions.insert(0, RecordLogs"),
+        with_patch(stories.test_one_silent_leader_holds_up_no_mark_of_a_readoption),
+    ),
+    (
+        rewritten(decide, "plan_actions", "elif (write", "if (write"),
+        with_patch(stories.test_one_silent_leader_holds_up_no_other_topic_but_the_configuration_that_names_it),
+    ),
     (
         rewritten(recorded, "is_left_to_watch", "has_database(cluster)", "True", cluster_controller),
         lost_without_a_database,
@@ -82,7 +101,7 @@ MUTANTS: tuple[Mutant, ...] = (
         stories.test_what_is_lost_while_an_annotation_lingers_is_not_made_again,
     ),
     (
-        rewritten(recorded, "records_to_write", "None if readopt is None else readopt.token", "None", log_records),
+        rewritten(recorded, "records_to_begin", "None if readopt is None else readopt.token", "None", log_records),
         lambda: stories.test_one_annotation_makes_no_second_topic(CLUSTER, stories.BLOCKED),
     ),
     (
@@ -94,21 +113,21 @@ MUTANTS: tuple[Mutant, ...] = (
         stories.test_logs_that_a_restore_makes_are_left_to_it,
     ),
     (
-        rewritten(LogRecords, "write", "(restoring := why_restoring(self.kube, current)) is not None", "False"),
+        rewritten(LogRecords, "begin", "(restoring := why_restoring(self.kube, current)) is not None", "False"),
         asked_again(stories.begin_a_restore),
     ),
     (
-        rewritten(LogRecords, "write", "require_managed(self.kube, cluster)", "cluster"),
+        rewritten(LogRecords, "begin", "require_managed(self.kube, cluster)", "cluster"),
         asked_again(stories.pause),
     ),
     (
-        rewritten(LogRecords, "write", "require_managed(self.kube, cluster)", "cluster"),
+        rewritten(LogRecords, "begin", "require_managed(self.kube, cluster)", "cluster"),
         asked_again(stories.make_object_anew),
     ),
     (rewritten(log_records, "_require_answers", "if failures and not is_progress:", "if False:"), UNANSWERED),
     (
         rewritten(log_records, "_require_answers", "failures and not is_progress", "failures"),
-        elected_one_after_another,
+        with_patch(stories.test_a_pool_whose_leaders_do_not_answer_yet_is_recorded_one_after_another),
     ),
     (
         rewritten(fence, "as_met", "raise_intent(record, log_start)", "record", reading),

@@ -18,6 +18,7 @@ from seawall.domain.cluster.actions import (
     ClusterAction,
     DecideDeletion,
     FinishDeletion,
+    MarkRecords,
     RecordLogs,
     RemoveFinalizer,
     WriteConfigMap,
@@ -106,7 +107,9 @@ class WALClusterController(Controller[WALCluster, Observed, WALClusterStatus, Cl
             case CreateTopics():
                 return self._creation.create(obj, action, self._creates_in(obj)).event()
             case RecordLogs():
-                return self._records.write(obj, action, self._logs(obj)).event()
+                return self._records.begin(obj, action, self._logs(obj)).event()
+            case MarkRecords():
+                return self._records.mark(obj, action).event()
             case GuardRetention():
                 self._admin(obj).alter_configs(action.changes)
             case RepairConfigs():

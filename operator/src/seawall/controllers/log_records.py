@@ -8,10 +8,10 @@ from dataclasses import dataclass, replace
 from seawall.api.meta import Key
 from seawall.api.v1alpha1.cluster import WALCluster
 from seawall.controllers.topic_creation import require_managed
-from seawall.domain.cluster.actions import RecordLogs
+from seawall.domain.cluster.actions import MarkRecords, RecordLogs
 from seawall.domain.cluster.going import make_pool_now
 from seawall.domain.cluster.identity import is_used, pool_of
-from seawall.domain.cluster.recorded import Recorded, find_recorded, has_database, records_to_write
+from seawall.domain.cluster.recorded import Recorded, find_recorded, has_database, records_to_begin
 from seawall.domain.errors import Conflict, OutsideUnavailable, Refused
 from seawall.domain.kafka_log import TopicFailure, TopicTrouble
 from seawall.domain.ledger.fence import Readoption
@@ -69,7 +69,26 @@ class LogRecords:
             return replace(found, unrecorded=())
         return found
 
-    def write(self, cluster: WALCluster, action: RecordLogs, logs: KafkaLogs) -> RecordLogs:
+    def mark(self, cluster: WALCluster, action: MarkRecords) -> MarkRecords:
+        """Marks the records of these topics that a readoption meets right now.
+
+        Returns:
+            The action with the topics whose records were marked.
+
+        Raises:
+            Conflict: the WALCluster or a record changed: decide again.
+            SeawallError: the API server did not answer, or refused.
+        """
+        current = require_managed(self.kube, cluster)
+        pool, readopt = _require_pool(current), self._readoption(current)
+        shards = read_records(self.intents, pool, action.names)
+        found = self._find(current, action.names, shards, readopt)
+        if not found.unmarked:
+            raise Conflict("there is nothing to mark any more")
+        self._write(pool, shards, found.unmarked)
+        return replace(action, names=tuple(found.unmarked))
+
+    def begin(self, cluster: WALCluster, action: RecordLogs, logs: KafkaLogs) -> RecordLogs:
         """Writes the records that are wanting right now, of these topics.
 
         Returns:
@@ -81,16 +100,14 @@ class LogRecords:
             OutsideUnavailable: one of them did not answer; what is written is not lost.
         """
         current = require_managed(self.kube, cluster)
-        pool = pool_of(current)
-        if pool is None:
-            raise Conflict("the Kafka cluster is not known yet")
-        shards, readopt = read_records(self.intents, pool, action.names), self._readoption(current)
+        pool, readopt = _require_pool(current), self._readoption(current)
+        shards = read_records(self.intents, pool, action.names)
         found = self._find(current, action.names, shards, readopt)
-        described, offsets = describe_logs(logs, found.unrecorded)
-        if found.unrecorded and (restoring := why_restoring(self.kube, current)) is not None:
+        described, offsets = describe_logs(logs, found.to_begin)
+        if found.to_begin and (restoring := why_restoring(self.kube, current)) is not None:
             raise Conflict(restoring)
-        now = make_pool_now(found.unrecorded, described, offsets, ReadShards({}, {}))
-        records = records_to_write(found, now, readopt)
+        now = make_pool_now(found.to_begin, described, offsets, ReadShards({}, {}))
+        records = records_to_begin(found, now, readopt)
         self._write(pool, shards, records)
         _require_answers((*described.values(), *offsets.values()), is_progress=bool(records))
         if not records:
@@ -113,6 +130,13 @@ class LogRecords:
         """What a person declares, if it counts now."""
         said = without_restored(self.kube, cluster, read_declarations(cluster, self.clock.trusted()))
         return said.readoption if said.readopt_problem is None else None
+
+
+def _require_pool(cluster: WALCluster) -> PoolId:
+    pool = pool_of(cluster)
+    if pool is None:
+        raise Conflict("the Kafka cluster is not known yet")
+    return pool
 
 
 def _require_answers(answers: Iterable[object], *, is_progress: bool) -> None:

@@ -49,6 +49,18 @@ class RecordLogs:
 
 
 @dataclass(frozen=True, slots=True)
+class MarkRecords:
+    """Write into records that a readoption has met them: it adopts nothing of them later. Kafka is not asked."""
+
+    names: tuple[str, ...]
+
+    def event(self) -> Event:
+        """What the event says."""
+        message = f"Marked the records of {listed(list(self.names))}: seawall.dev/readopt has met them"
+        return Event(EventType.NORMAL, EventReason.LOGS_RECORDED, message)
+
+
+@dataclass(frozen=True, slots=True)
 class DecideDeletion:
     """Write down which logs go with the WALCluster: their ids, and where they end."""
 
@@ -87,5 +99,12 @@ class WriteConfigMap:
 
 
 ClusterAction = (
-    TopicAction | AddFinalizer | RemoveFinalizer | RecordLogs | DecideDeletion | FinishDeletion | WriteConfigMap
+    TopicAction
+    | AddFinalizer
+    | RemoveFinalizer
+    | RecordLogs
+    | MarkRecords
+    | DecideDeletion
+    | FinishDeletion
+    | WriteConfigMap
 )

@@ -13,11 +13,19 @@ from __future__ import annotations
 from seawall.api.meta import TOPICS_FINALIZER, ConditionType, InvalidSpec, Key
 from seawall.api.v1alpha1.cluster import WALCluster, WALClusterSpec, WALClusterStatus
 from seawall.api.v1alpha1.topic_pool import DeletionPolicy
-from seawall.domain.cluster.actions import AddFinalizer, ClusterAction, RecordLogs, RemoveFinalizer, WriteConfigMap
+from seawall.domain.cluster.actions import (
+    AddFinalizer,
+    ClusterAction,
+    MarkRecords,
+    RecordLogs,
+    RemoveFinalizer,
+    WriteConfigMap,
+)
 from seawall.domain.cluster.deletion import decide_deletion
 from seawall.domain.cluster.identity import pinned_id, why_wrong
 from seawall.domain.cluster.observed import Observed
 from seawall.domain.cluster.reasons import Reason
+from seawall.domain.cluster.recorded import Recorded
 from seawall.domain.cluster.sharing import left_alone
 from seawall.domain.cluster.status import ClusterDecision, events_of, status_of, without_pool
 from seawall.domain.cluster.verdict import (
@@ -92,16 +100,20 @@ def _manage_pool(case: Case) -> ClusterDecision:
 def plan_actions(case: Case) -> list[ClusterAction]:
     """Everything to do now; nothing while paused.
 
-    Logs are recorded before others are made. The WAL configuration follows the topics that it names.
+    Leaders are asked where logs end after all that they need not be asked for: one that is silent holds up no other
+    topic. The WAL configuration follows the topics that it names, and their records.
     """
     if case.cluster.metadata.is_paused:
         return []
     topics = plan_topics(case.spec.topics, case.pool.without(left_alone(case.observed.sharing)), _creation(case))
+    recorded = case.observed.recorded or Recorded()
     actions: list[ClusterAction] = [action for action in topics if isinstance(action, GuardRetention)]
-    if (recorded := case.observed.recorded) is not None and recorded.wanting:
-        actions.append(RecordLogs(recorded.wanting))
+    if recorded.unmarked:
+        actions.append(MarkRecords(tuple(recorded.unmarked)))
     actions += [action for action in topics if not isinstance(action, GuardRetention)]
-    if (write := _config_map_action(case)) is not None and not case.pool.in_state(TopicState.MISSING):
+    if recorded.to_begin:
+        actions.append(RecordLogs(recorded.to_begin))
+    elif (write := _config_map_action(case)) is not None and not case.pool.in_state(TopicState.MISSING):
         actions.append(write)
     return actions
 

@@ -31,14 +31,14 @@ class Recorded:
     unrecorded: tuple[str, ...] = ()
     """Those that have none and may have one."""
     unmarked: Mapping[str, FenceRecord] = field(default_factory=dict)
-    """Records that a readoption has not met yet."""
+    """Records that a readoption has not met yet, with its mark."""
     shards: frozenset[int] = frozenset()
     """The shards that there are."""
 
     @property
-    def wanting(self) -> tuple[str, ...]:
-        """The topics whose records are to be written."""
-        return (*self.unrecorded, *self.unmarked)
+    def to_begin(self) -> tuple[str, ...]:
+        """The topics whose records are to begin."""
+        return self.unrecorded
 
 
 def has_database(cluster: WALCluster) -> bool:
@@ -79,15 +79,14 @@ def find_recorded(
     )
 
 
-def records_to_write(found: Recorded, pool: PoolNow, readopt: Readoption | None) -> dict[str, FenceRecord]:
-    """The records to write; without those of logs that Kafka did not tell of. New ones have the readoption's mark."""
+def records_to_begin(found: Recorded, pool: PoolNow, readopt: Readoption | None) -> dict[str, FenceRecord]:
+    """The records that begin; without those of logs that Kafka did not tell of. They have the readoption's mark."""
     mark = None if readopt is None else readopt.token
-    first = {
+    return {
         name: first_record_of(pool.logs[name], mark, BEFORE_ANY_DATABASE)
-        for name in found.unrecorded
+        for name in found.to_begin
         if name in pool.logs
     }
-    return {**first, **found.unmarked}
 
 
 def with_shards(before: WALStatus | None, shards: frozenset[int]) -> WALStatus | None:
