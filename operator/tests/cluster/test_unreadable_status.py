@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from datetime import datetime, timedelta
 from typing import Any
 
 import pytest
 
-from seawall.api.meta import REASSIGNMENT_FINALIZER
+from seawall.api.meta import READOPT_ANNOTATION, REASSIGNMENT_FINALIZER
 from seawall.api.v1alpha1.cluster import WALCluster
 from seawall.api.v1alpha1.reassignment import ReassignmentStage
+from seawall.domain.cluster.identity import usable_readoption
+from tests.domain.two_clocks import agreed
 from tests.reassignment.test_reassignment_run import raising, reason_of
 from tests.worlds.reassignment_world import WAL, World
 
@@ -20,7 +23,7 @@ MANAGED = {"clusterId": "made-for-it", "nodes": [NODE], "removed": [3, 4]}
 REASSIGNMENT = {"stage": "Ongoing", "digest": "0123456789abcdef"}
 
 
-def parsed(**status: Any) -> WALCluster:
+def parsed(annotations: Mapping[str, str] | None = None, **status: Any) -> WALCluster:
     """A WALCluster with such a status."""
     metadata = {
         "name": WAL.name,
@@ -29,6 +32,7 @@ def parsed(**status: Any) -> WALCluster:
         "generation": 1,
         "resourceVersion": "1",
         "creationTimestamp": TIME,
+        "annotations": dict(annotations or {}),
     }
     spec = {"kafka": {"external": {"bootstrapServers": ["kafka:9092"]}}}
     return WALCluster.parse({"metadata": metadata, "spec": spec, "status": status})
@@ -47,6 +51,30 @@ def test_ids_that_were_used_are_known_although_one_of_them_is_none() -> None:
     found = parsed(managedKafka={**MANAGED, "clusterId": 7, "removed": [3, "four", 5]}).status.managed_kafka
     assert found is not None
     assert (found.cluster_id, found.removed) == ("7", (3, 5))
+
+
+PINNED = {"identity": "etcd/1/x", "claimed": True, "readopted": 7, "version": "1.1.0", "followerLag": "much"}
+
+
+def test_what_is_pinned_of_the_database_stays_beside_a_leaf_that_does_not_fit() -> None:
+    found = parsed(dataPlane=PINNED).status.data_plane
+    assert found is not None
+    assert (found.identity, found.claimed, found.readopted) == ("etcd/1/x", True, 7)
+    assert (found.version, found.follower_lag) == ("1.1.0", None)
+    other = parsed(dataPlane={**PINNED, "identity": ["etcd/1/x"]}).status.data_plane
+    assert other is not None
+    assert (other.identity, other.readopted) == ("['etcd/1/x']", 7), "no store has such an id"
+
+
+@pytest.mark.parametrize("mark", ["much", -1, ["7"]], ids=str)
+def test_a_readoption_that_may_have_been_met_is_not_met_again(mark: object) -> None:
+    now = datetime.fromisoformat(TIME)
+    annotation = {READOPT_ANNOTATION: f"checked by hand@{(now + timedelta(hours=2)).isoformat()}"}
+    found = parsed(annotation, dataPlane={**PINNED, "readopted": mark})
+    assert usable_readoption(found, agreed(now)) is None
+    written = parsed(annotation, dataPlane=found.written(found.status)["dataPlane"])
+    assert usable_readoption(written, agreed(now)) is None, "also when the status was written again"
+    assert usable_readoption(parsed(annotation, dataPlane=PINNED), agreed(now)) is not None
 
 
 @pytest.mark.parametrize("broken", ["stage", "datanodes"])

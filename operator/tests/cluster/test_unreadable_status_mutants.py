@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from seawall.api.v1alpha1 import cluster as cluster_module
-from seawall.api.v1alpha1 import managed_kafka_status, rollout
+from seawall.api.v1alpha1 import data_plane_status, managed_kafka_status, rollout
 from seawall.api.v1alpha1.cluster import WALCluster
 from seawall.controllers import reassignment
 from seawall.domain.cluster import verdict
@@ -26,6 +26,20 @@ def nobody_says_so(patch: pytest.MonkeyPatch) -> None:
 
 
 MUTANTS: tuple[Mutant, ...] = (
+    (
+        rewritten(
+            data_plane_status,
+            "read_pinned_database",
+            "read_fitting(DataPlaneStatus, raw)",
+            'read_fitting(DataPlaneStatus, {"identity": raw.get("identity")})',
+            cluster_module,
+        ),
+        stories.test_what_is_pinned_of_the_database_stays_beside_a_leaf_that_does_not_fit,
+    ),
+    (
+        rewritten(data_plane_status, "read_pinned_database", "readopt is not None", "readopt is None", cluster_module),
+        lambda: stories.test_a_readoption_that_may_have_been_met_is_not_met_again("much"),
+    ),
     (
         rewritten(decide, "decide", "is_unreadable(cluster) and", "False and", reassignment),
         stories.test_a_run_that_cannot_be_read_stays_as_it_is_until_it_can,

@@ -10,7 +10,7 @@ from typing import Annotated, Any, ClassVar, Self
 from pydantic import Field
 from pydantic.alias_generators import to_snake
 
-from seawall.api.meta import APIModel, InvalidSpec, Kind, PrinterColumn, Rule, StatusModel
+from seawall.api.meta import READOPT_ANNOTATION, APIModel, InvalidSpec, Kind, PrinterColumn, Rule, StatusModel
 from seawall.api.resource import Conditions, ObjectStatus, Resource, Stops
 from seawall.api.v1alpha1.backup_template import BackupSpec
 from seawall.api.v1alpha1.data_plane import DataPlane, GreptimeDB, WALConfig
@@ -226,8 +226,12 @@ class WALCluster(Resource[WALClusterSpec, WALClusterStatus]):
 
     @classmethod
     def parse(cls, raw: Mapping[str, Any]) -> Self:
-        """Ids of nodes of a managed Kafka that were taken out are declared no more."""
+        """Ids of nodes of a managed Kafka that were taken out are declared no more; what is pinned is not forgotten."""
         found = super(WALCluster, cls).parse(raw)
+        if "dataPlane" in found.unreadable:
+            readopt = found.metadata.annotations.get(READOPT_ANNOTATION)
+            pinned = read_pinned_database(found.unreadable["dataPlane"], readopt)
+            found = replace(found, status=found.status.model_copy(update={"data_plane": pinned}))
         managed, spec = found.status.managed_kafka, found.spec
         if managed is None or not managed.removed or isinstance(spec, InvalidSpec) or spec.kafka.managed is None:
             return found
@@ -260,7 +264,6 @@ class WALCluster(Resource[WALClusterSpec, WALClusterStatus]):
         guards: dict[str, Any] = {
             "kafka": _pinned_kafka(stored),
             "managedKafka": read_managed_kafka(stored.get("managedKafka")),
-            "dataPlane": read_pinned_database(stored.get("dataPlane")),
             "wal": WALStatus(topics=0, purgeable=0, held_back=0, record_shards=shards) if shards else None,
             "restart": read_restart(stored.get("restart")),
             "disruption": read_disruption(stored),

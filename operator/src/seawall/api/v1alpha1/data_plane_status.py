@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import zlib
 from collections.abc import Mapping
 from typing import Annotated
 
 from pydantic import Field, StrictBool
 
 from seawall.api.meta import StatusModel
+from seawall.api.resource import read_fitting
 
 
 class DataPlaneStatus(StatusModel):
@@ -44,10 +46,23 @@ class DataPlaneStatus(StatusModel):
     """Whether a region that opens reads its topic's pruned marker (GreptimeDB 1.1 or newer; of `http`, as it says)."""
 
 
-def read_pinned_database(found: object) -> DataPlaneStatus | None:
-    """What is pinned of the database; what cannot be read is pinned as text that no store has as its id."""
-    identity = found.get("identity") if isinstance(found, Mapping) else None
-    if identity is None:
+def readoption_token(annotation: str) -> int:
+    """By what a seawall.dev/readopt is told from any other."""
+    return zlib.crc32(annotation.strip().encode())
+
+
+def read_pinned_database(raw: object, readopt: str | None) -> DataPlaneStatus | None:
+    """What can be read of it, where something does not fit.
+
+    An id that cannot be read is pinned as text that no store has as its id. Where it cannot be read which readoption
+    was met, the one that stands (`readopt`) was.
+    """
+    if not isinstance(raw, Mapping):
         return None
-    claimed = isinstance(found, Mapping) and found.get("claimed") is True
-    return DataPlaneStatus(identity=str(identity)[:512], claimed=claimed)
+    found, wrong = read_fitting(DataPlaneStatus, raw)
+    guards: dict[str, object] = {}
+    if wrong.get("identity") is not None:
+        guards["identity"] = str(wrong["identity"])[:512]
+    if "readopted" in wrong and readopt is not None:
+        guards["readopted"] = readoption_token(readopt)
+    return found.model_copy(update=guards)

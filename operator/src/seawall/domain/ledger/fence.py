@@ -16,12 +16,12 @@ recorded leader epoch. A log start that went back after a failover is legal.
 
 from __future__ import annotations
 
-import zlib
 from dataclasses import dataclass, replace
 from datetime import datetime
 from enum import StrEnum
 
 from seawall.api.meta import READOPT_ANNOTATION
+from seawall.api.v1alpha1.data_plane_status import readoption_token
 from seawall.domain.clocks import TrustedTime
 from seawall.domain.ledger.declarations import doubtful, parse_grounds
 from seawall.domain.ledger.intents import FenceRecord, raise_intent
@@ -295,4 +295,4 @@ def parse_readoption(annotation: str) -> Readoption | str:
     found = parse_grounds(READOPT_ANNOTATION, annotation, None, example=_EXAMPLE)
     if isinstance(found, str):
         return found
-    return Readoption(found.reason, found.expires, zlib.crc32(annotation.strip().encode()))
+    return Readoption(found.reason, found.expires, readoption_token(annotation))
