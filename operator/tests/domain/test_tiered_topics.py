@@ -77,6 +77,25 @@ def test_a_retention_that_is_bound_to_the_local_one_is_guarded_with_it() -> None
     assert plan_topics(SPEC, observe_pool(SPEC, view, {"wal_0": left}), None) == [rest]
 
 
+@pytest.mark.parametrize(
+    ("ignored", "declared"),
+    [(("remote.log.copy.disable",), {}), ((), {"remote.log.copy.disable": "true"})],
+    ids=["ignored", "declared"],
+)
+def test_the_local_retention_that_is_guarded_is_not_reset_while_copying_stays_disabled(
+    ignored: tuple[str, ...], declared: dict[str, str]
+) -> None:
+    """Brokers may have another default, which Kafka refuses for as long."""
+    spec = TopicsSpec(prefix="wal", count=1, config=declared, ignored_configs=ignored)
+    bound = {"remote.log.copy.disable": "true", "local.retention.ms": "-2", "local.retention.bytes": "-2"}
+    view, configs = make_kafka(make_topic("wal_0")), {**good_configs(spec), **bound}
+    assert observe_pool(spec, view, {"wal_0": configs}).changes == ()
+    configs["remote.log.copy.disable"] = "false"
+    reset = ("local.retention.bytes", "local.retention.ms")
+    over = [change.reset for change in observe_pool(spec, view, {"wal_0": configs}).changes]
+    assert over == ([reset] if ignored else [()]), "what is declared is set first"
+
+
 def test_kafka_refuses_to_turn_remote_storage_off_and_keep_what_is_there() -> None:
     kafka = FakeKafka()
     kafka.add_topic("wal_0", configs={"remote.storage.enable": "true"})
@@ -102,6 +121,16 @@ def test_every_guard_of_tiered_records_is_needed() -> None:
         (rewritten(pool_module, "_guard", "unsafe |= _kept_on_disable(configs)", ""), never),
         (
             rewritten(pool_module, "_guard", '_has(configs, COPY_DISABLE, "true")', "False"),
+            test_a_retention_that_is_bound_to_the_local_one_is_guarded_with_it,
+        ),
+        (
+            rewritten(pool_module, "_drift", "keep |= LOCAL_RETENTION.keys()", "pass"),
+            lambda: test_the_local_retention_that_is_guarded_is_not_reset_while_copying_stays_disabled(
+                ("remote.log.copy.disable",), {}
+            ),
+        ),
+        (
+            rewritten(pool_module, "_drift", "COPY_DISABLE in keep and ", ""),
             test_a_retention_that_is_bound_to_the_local_one_is_guarded_with_it,
         ),
     )

@@ -181,6 +181,8 @@ def _drift(spec: TopicsSpec, topic: Topic, configs: Configs, limit: Limit | None
     if not _has(desired, REMOTE_STORAGE, "true"):  # turned off, it has Kafka delete what is tiered, or refuse
         desired.pop(REMOTE_STORAGE, None)
     keep = {*desired, *spec.ignored_configs, *REASSIGNMENT_CONFIGS, MIN_ISR, REMOTE_STORAGE, DELETE_ON_DISABLE}
+    if COPY_DISABLE in keep and _has({**configs, **desired}, COPY_DISABLE, "true"):  # Kafka refuses any other then
+        keep |= LOCAL_RETENTION.keys()
     desired |= _kept_on_disable(configs)
     return ConfigChange(
         topic.name,
