@@ -10,11 +10,13 @@ from seawall.controllers import cluster as cluster_controller
 from seawall.controllers import log_records
 from seawall.controllers.log_records import LogRecords
 from seawall.domain.cluster import decide, recorded
+from seawall.domain.cluster.observed import Observed
 from seawall.domain.errors import OutsideUnavailable
 from seawall.domain.kafka_log import TopicTrouble
 from seawall.domain.ledger import fence
 from seawall.observe import reading
 from tests.cluster import test_log_records as stories
+from tests.cluster import test_remade_logs as remade
 from tests.cluster.test_lost_topics import BARE
 from tests.kernel import test_crash_at_every_call as crashes
 from tests.support.mutants import Mutant, find_survivors
@@ -105,24 +107,56 @@ MUTANTS: tuple[Mutant, ...] = (
         lambda: stories.test_one_annotation_makes_no_second_topic(CLUSTER, stories.BLOCKED),
     ),
     (
-        rewritten(LogRecords, "observe", "topics=frozenset(topics)", "topics=known.found.topics"),
+        rewritten(LogRecords, "observe", "ids.get(name) == known.found.ids[name]", "True"),
         stories.test_a_log_that_was_made_anew_is_recorded_also_by_the_process_that_knew_the_record_before,
     ),
     (
-        rewritten(LogRecords, "observe", "why_restoring(self.kube, cluster) is not None", "False"),
+        rewritten(LogRecords, "observe", "ids.get(name) == known.found.ids[name]", "True"),
+        lambda: remade.test_a_topic_that_was_made_anew_between_two_observations_is_reported(BARE, None),
+    ),
+    (
+        rewritten(recorded, "find_recorded", "ids.get(name, record.topic_id) != record.topic_id", "False", log_records),
+        lambda: remade.test_a_topic_that_was_made_anew_between_two_observations_is_reported(CLUSTER, stories.BLOCKED),
+    ),
+    (
+        rewritten(recorded, "find_recorded", "for name in remade if name in met", "for name in ()", log_records),
+        remade.test_a_pool_whose_remade_topic_was_readopted_is_deleted_with_its_walcluster,
+    ),
+    (
+        rewritten(recorded, "find_recorded", "if name not in remade and not", "if not", log_records),
+        remade.test_a_person_says_that_the_new_log_is_right_and_only_of_that_one,
+    ),
+    (
+        rewritten(Observed, "may_stand", "self.recorded is None", "False"),
+        remade.test_the_disaster_stands_while_nobody_can_compare_and_ends_with_the_declaration_of_a_database,
+    ),
+    (
+        rewritten(Observed, "may_stand", " and not isinstance(self.ledger, LedgerPage)", ""),
+        remade.test_the_disaster_stands_while_nobody_can_compare_and_ends_with_the_declaration_of_a_database,
+    ),
+    (
+        rewritten(LogRecords, "observe", "(unrecorded or found.remade)", "unrecorded"),
+        remade.test_logs_of_a_restore_are_not_reported,
+    ),
+    (
+        rewritten(LogRecords, "observe", "(unrecorded or found.remade)", "found.remade"),
         stories.test_logs_that_a_restore_makes_are_left_to_it,
     ),
     (
-        rewritten(LogRecords, "begin", "(restoring := why_restoring(self.kube, current)) is not None", "False"),
+        rewritten(LogRecords, "_begin", "(restoring := why_restoring(self.kube, current)) is not None", "False"),
         asked_again(stories.begin_a_restore),
     ),
     (
-        rewritten(LogRecords, "begin", "require_managed(self.kube, cluster)", "cluster"),
+        rewritten(LogRecords, "_begin", "require_managed(self.kube, cluster)", "cluster"),
         asked_again(stories.pause),
     ),
     (
-        rewritten(LogRecords, "begin", "require_managed(self.kube, cluster)", "cluster"),
+        rewritten(LogRecords, "_begin", "require_managed(self.kube, cluster)", "cluster"),
         asked_again(stories.make_object_anew),
+    ),
+    (
+        rewritten(LogRecords, "_begin", "require_managed(self.kube, cluster)", "cluster"),
+        lambda: remade.test_it_is_asked_again_right_before_a_new_record_begins(remade.retract),
     ),
     (rewritten(log_records, "_require_answers", "if failures and not is_progress:", "if False:"), UNANSWERED),
     (

@@ -19,9 +19,9 @@ from seawall.domain.ledger.fence import Readoption, parse_readoption
 from seawall.domain.ledger.shards import PoolId, shard_of, shards_of
 from seawall.domain.topics.actions import CreateTopics
 from tests.cluster.test_topic_deletion import DELETE, controller, is_gone, live, reported, until_it_acts
-from tests.fakes.intents import FakeIntentStore
 from tests.fakes.ledgers import FakeLedgers
 from tests.ledger.test_ledger_watch import broken, look, until, watch
+from tests.support.mortal import Died
 from tests.worlds.purge_world import CLUSTER, NAMESPACE, TOPICS, WAL, Calls, World
 
 BARE: dict[str, Any] = {key: value for key, value in CLUSTER.items() if key not in {"dataPlane", "verification"}}
@@ -418,6 +418,23 @@ def test_a_readoption_that_is_not_needed_any_more_harms_nothing() -> None:
     world.kafka.topics["wal_1"].log.append(3)
     process.perform(obj, step.actions[0])
     assert world.kafka.topics["wal_1"].log.end == 3
+
+
+def test_who_dies_while_a_topic_is_made_again_leaves_no_new_log_beside_the_record_of_the_old_one() -> None:
+    """A readoption would have to adopt it, and the annotation may be gone by then."""
+    world, calls = readoptable(), Calls(lambda _: None)
+
+    def die(name: str) -> None:
+        if name in CHANGES_OF_CREATION and len(CHANGES_OF_CREATION.intersection(calls.names)) > 1:
+            raise Died
+
+    calls.before = die
+    with pytest.raises(Died):
+        live(world, controller(world, calls))
+    assert "wal_1" not in world.records()
+
+
+CHANGES_OF_CREATION = frozenset({"write", "create_topics"})
 
 
 def test_a_new_log_that_ends_before_what_the_database_knows_is_a_broken_one() -> None:

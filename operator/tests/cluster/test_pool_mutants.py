@@ -27,7 +27,6 @@ from tests.cluster import test_made_topics as made_topics
 from tests.cluster import test_restored_deletion as restored
 from tests.cluster import test_topic_deletion as deletions
 from tests.fakes.kafka import FakeKafka
-from tests.kernel import test_crash_at_every_call as crashes
 from tests.ledger import test_ledger_watch as unreadable
 from tests.support.mutants import Mutant, find_survivors
 from tests.support.source_mutants import rewritten
@@ -310,4 +309,4 @@ def test_a_record_that_is_forgotten_after_the_topic_was_made_is_lost_in_a_crash(
 
     monkeypatch.setattr(TopicCreation, "create", late)
     with pytest.raises(AssertionError):
-        crashes.test_a_death_at_any_call_changes_nothing_about_the_end(crashes.readopt, after=True)
+        lost.test_who_dies_while_a_topic_is_made_again_leaves_no_new_log_beside_the_record_of_the_old_one()

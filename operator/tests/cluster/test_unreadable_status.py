@@ -23,8 +23,13 @@ MANAGED = {"clusterId": "made-for-it", "nodes": [NODE], "removed": [3, 4]}
 REASSIGNMENT = {"stage": "Ongoing", "digest": "0123456789abcdef"}
 
 
-def parsed(annotations: Mapping[str, str] | None = None, **status: Any) -> WALCluster:
+def parsed(**status: Any) -> WALCluster:
     """A WALCluster with such a status."""
+    return annotated({}, status)
+
+
+def annotated(annotations: Mapping[str, str], status: Mapping[str, Any]) -> WALCluster:
+    """A WALCluster with such annotations and such a status."""
     metadata = {
         "name": WAL.name,
         "namespace": WAL.namespace,
@@ -32,7 +37,7 @@ def parsed(annotations: Mapping[str, str] | None = None, **status: Any) -> WALCl
         "generation": 1,
         "resourceVersion": "1",
         "creationTimestamp": TIME,
-        "annotations": dict(annotations or {}),
+        "annotations": dict(annotations),
     }
     spec = {"kafka": {"external": {"bootstrapServers": ["kafka:9092"]}}}
     return WALCluster.parse({"metadata": metadata, "spec": spec, "status": status})
@@ -70,11 +75,11 @@ def test_what_is_pinned_of_the_database_stays_beside_a_leaf_that_does_not_fit() 
 def test_a_readoption_that_may_have_been_met_is_not_met_again(mark: object) -> None:
     now = datetime.fromisoformat(TIME)
     annotation = {READOPT_ANNOTATION: f"checked by hand@{(now + timedelta(hours=2)).isoformat()}"}
-    found = parsed(annotation, dataPlane={**PINNED, "readopted": mark})
+    found = annotated(annotation, {"dataPlane": {**PINNED, "readopted": mark}})
     assert usable_readoption(found, agreed(now)) is None
-    written = parsed(annotation, dataPlane=found.written(found.status)["dataPlane"])
+    written = annotated(annotation, found.written(found.status))
     assert usable_readoption(written, agreed(now)) is None, "also when the status was written again"
-    assert usable_readoption(parsed(annotation, dataPlane=PINNED), agreed(now)) is not None
+    assert usable_readoption(annotated(annotation, {"dataPlane": PINNED}), agreed(now)) is not None
 
 
 @pytest.mark.parametrize("broken", ["stage", "datanodes"])

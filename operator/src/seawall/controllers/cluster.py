@@ -106,10 +106,8 @@ class WALClusterController(Controller[WALCluster, Observed, WALClusterStatus, Cl
         match action:
             case CreateTopics():
                 return self._creation.create(obj, action, self._creates_in(obj)).event()
-            case RecordLogs():
-                return self._records.begin(obj, action, self._logs(obj)).event()
-            case MarkRecords():
-                return self._records.mark(obj, action).event()
+            case RecordLogs() | MarkRecords():
+                return self._records.write(obj, action, self._logs(obj)).event()
             case GuardRetention():
                 self._admin(obj).alter_configs(action.changes)
             case RepairConfigs():
@@ -140,13 +138,12 @@ class WALClusterController(Controller[WALCluster, Observed, WALClusterStatus, Cl
         if found is None or found.metadata.resource_version != obj.metadata.resource_version:
             raise Conflict(f"WALCluster {obj.metadata.key} changed")
 
-    def _connect(self, key: Key, spec: WALClusterSpec) -> KafkaAdmin | NoKafka:
-        connection = resolve_kafka(spec.kafka.access(key), lambda name: self.kube.get_secret(Key(key.namespace, name)))
-        return self.kafka_clusters.connect(key, connection) if isinstance(connection, KafkaConnection) else connection
-
-    def _observe_kafka(self, obj: WALCluster, spec: WALClusterSpec) -> tuple[KafkaView | NoKafka, Pool | None]:
+    def _observe_kafka(
+        self, obj: WALCluster, spec: WALClusterSpec, connection: KafkaConnection | NoKafka
+    ) -> tuple[KafkaView | NoKafka, Pool | None]:
         """Only topics with a leader are asked for their configs: the others are too new to answer, or down."""
-        admin = self._connect(obj.metadata.key, spec)
+        key = obj.metadata.key
+        admin = connection if isinstance(connection, NoKafka) else self.kafka_clusters.connect(key, connection)
         view = admin if isinstance(admin, NoKafka) else admin.view()
         if isinstance(admin, NoKafka) or isinstance(view, NoKafka):
             return view, None
@@ -161,9 +158,10 @@ class WALClusterController(Controller[WALCluster, Observed, WALClusterStatus, Cl
         self, obj: WALCluster, spec: WALClusterSpec, now: datetime, ledger: LedgerPage | Unavailable | None
     ) -> Observed:
         key = obj.metadata.key
-        kafka, pool = self._observe_kafka(obj, spec)
+        connection = resolve_kafka(spec.kafka.access(key), lambda name: self.kube.get_secret(Key(key.namespace, name)))
+        kafka, pool = self._observe_kafka(obj, spec, connection)
         self.meter.measure(key, pool)
-        if not isinstance(kafka, KafkaView):
+        if isinstance(connection, NoKafka) or not isinstance(kafka, KafkaView):
             return Observed(now, kafka)
         claims = self.kube.list_claims(spec.topics.prefix)
         conflicting_owner, contender = (
@@ -177,18 +175,27 @@ class WALClusterController(Controller[WALCluster, Observed, WALClusterStatus, Cl
         if pool is not None and pool.in_state(TopicState.MISSING):
             found = replace(found, forming=why_forming(self.kube, obj))
         sharing = observe_sharing(self.deletion.strimzi, kafka.cluster_id)
-        missing, recorded = self._observe_missing(obj, pool), self._observe_recorded(obj, spec, found, ledger)
+        logs = self.kafka_clusters.logs(key, connection)
+        missing, recorded = (
+            self._observe_missing(obj, pool, logs),
+            self._observe_recorded(obj, spec, found, ledger, logs),
+        )
         return replace(found, missing=missing, recorded=recorded, sharing=sharing)
 
-    def _observe_missing(self, obj: WALCluster, pool: Pool | None) -> MissingTopics | None:
+    def _observe_missing(self, obj: WALCluster, pool: Pool | None, logs: KafkaLogs) -> MissingTopics | None:
         """What is recorded of missing topics; a pool that is whole costs nothing, and one that goes misses nothing."""
         if pool is None or obj.metadata.deletion_timestamp is not None:
             return None
         names = pool.in_state(TopicState.MISSING)
-        return self._creation.missing(obj, names, self._logs(obj)) if names else MissingTopics()
+        return self._creation.missing(obj, names, logs) if names else MissingTopics()
 
     def _observe_recorded(
-        self, obj: WALCluster, spec: WALClusterSpec, found: Observed, ledger: LedgerPage | Unavailable | None
+        self,
+        obj: WALCluster,
+        spec: WALClusterSpec,
+        found: Observed,
+        ledger: LedgerPage | Unavailable | None,
+        logs: KafkaLogs,
     ) -> Recorded | None:
         """What is recorded of the topics that there are, those beyond the count too; None: it is not ours to record."""
         kafka, metadata = found.kafka, obj.metadata
@@ -197,7 +204,8 @@ class WALClusterController(Controller[WALCluster, Observed, WALClusterStatus, Cl
             self._records.forget(metadata.key)
             return None
         topics = wal_topics(spec.topics, kafka)
-        return self._records.observe(obj, topics, {name for name in topics if kafka.topics[name].leader is not None})
+        led = {name for name in topics if kafka.topics[name].leader is not None}
+        return self._records.observe(obj, topics, led, logs)
 
     @property
     def _records(self) -> LogRecords:

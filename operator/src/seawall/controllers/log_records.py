@@ -20,7 +20,7 @@ from seawall.domain.ledger.observation import ReadShards
 from seawall.domain.ledger.shards import PoolId
 from seawall.observe.claims import read_declarations, why_restoring, without_restored
 from seawall.observe.records import read_records
-from seawall.observe.topic_logs import describe_logs
+from seawall.observe.topic_logs import describe_logs, ids_of, topic_ids
 from seawall.ports import Clock, IntentStore, KafkaLogs, Kube
 
 
@@ -40,15 +40,16 @@ class LogRecords:
     intents: IntentStore
     clock: Clock
     known: dict[Key, Known]
-    """Memory only, so that a calm tick reads nothing: another process reads once."""
+    """Memory only, so that a calm tick reads no record: another process reads them once."""
 
     def forget(self, key: Key) -> None:
         """Forgets a WALCluster that is gone, or whose logs are not recorded here meanwhile."""
         self.known.pop(key, None)
 
-    def observe(self, cluster: WALCluster, topics: Sequence[str], led: Collection[str]) -> Recorded:
+    def observe(self, cluster: WALCluster, topics: Sequence[str], led: Collection[str], logs: KafkaLogs) -> Recorded:
         """What is recorded of these topics, which Kafka shows; read anew if there may be anything to write.
 
+        A topic is known to be recorded by its id: one that was made anew under its name is not.
         Those without a leader are not recorded yet: where they end is not known.
         """
         pool, key = pool_of(cluster), cluster.metadata.key
@@ -58,38 +59,22 @@ class LogRecords:
         readopt = self._readoption(cluster)
         about = (cluster.metadata.uid, pool, None if readopt is None else readopt.token, has_database(cluster))
         known = self.known.get(key)
-        if known is not None and known.about == about and known.found.topics >= set(topics):
-            # One that Kafka shows no more may be made anew, without a record, when a person gives the old one up.
-            self.known[key] = Known(about, replace(known.found, topics=frozenset(topics)))
-            return known.found
-        found = self._find(cluster, topics, read_records(self.intents, pool, topics), readopt)
-        self.known[key] = Known(about, replace(found, unrecorded=(), unmarked={}))
-        found = replace(found, unrecorded=tuple(name for name in found.unrecorded if name in led))
-        if found.unrecorded and why_restoring(self.kube, cluster) is not None:
-            return replace(found, unrecorded=())
-        return found
+        ids: dict[str, str] | None = None
+        if known is not None and known.about == about and known.found.ids.keys() >= set(topics):
+            ids = topic_ids(logs, topics)
+            if all(ids.get(name) == known.found.ids[name] for name in topics):
+                return known.found
+        shards = read_records(self.intents, pool, topics)
+        ids = topic_ids(logs, list(shards.of_topics(topics))) if ids is None else ids
+        found = self._find(cluster, topics, shards, readopt, ids)
+        self.known[key] = Known(about, Recorded(found.ids, shards=found.shards))
+        unrecorded, adopted = ([name for name in names if name in led] for names in (found.unrecorded, found.adopted))
+        if (unrecorded or found.remade) and why_restoring(self.kube, cluster) is not None:
+            return replace(found, unrecorded=(), remade={}, adopted=())
+        return replace(found, unrecorded=tuple(unrecorded), adopted=tuple(adopted))
 
-    def mark(self, cluster: WALCluster, action: MarkRecords) -> MarkRecords:
-        """Marks the records of these topics that a readoption meets right now.
-
-        Returns:
-            The action with the topics whose records were marked.
-
-        Raises:
-            Conflict: the WALCluster or a record changed: decide again.
-            SeawallError: the API server did not answer, or refused.
-        """
-        current = require_managed(self.kube, cluster)
-        pool, readopt = _require_pool(current), self._readoption(current)
-        shards = read_records(self.intents, pool, action.names)
-        found = self._find(current, action.names, shards, readopt)
-        if not found.unmarked:
-            raise Conflict("there is nothing to mark any more")
-        self._write(pool, shards, found.unmarked)
-        return replace(action, names=tuple(found.unmarked))
-
-    def begin(self, cluster: WALCluster, action: RecordLogs, logs: KafkaLogs) -> RecordLogs:
-        """Writes the records that are wanting right now, of these topics.
+    def write(self, cluster: WALCluster, action: RecordLogs | MarkRecords, logs: KafkaLogs) -> RecordLogs | MarkRecords:
+        """Writes records as they are to be right now, of these topics.
 
         Returns:
             The action with the topics of which they were written.
@@ -99,32 +84,53 @@ class LogRecords:
             Refused: Kafka, or the API server, said no.
             OutsideUnavailable: one of them did not answer; what is written is not lost.
         """
+        return self._mark(cluster, action) if isinstance(action, MarkRecords) else self._begin(cluster, action, logs)
+
+    def _mark(self, cluster: WALCluster, action: MarkRecords) -> MarkRecords:
         current = require_managed(self.kube, cluster)
         pool, readopt = _require_pool(current), self._readoption(current)
         shards = read_records(self.intents, pool, action.names)
-        found = self._find(current, action.names, shards, readopt)
-        described, offsets = describe_logs(logs, found.to_begin)
+        found = self._find(current, action.names, shards, readopt, {})
+        if not found.unmarked:
+            raise Conflict("there is nothing to mark any more")
+        self._write(pool, shards, found.unmarked)
+        return replace(action, names=tuple(found.unmarked))
+
+    def _begin(self, cluster: WALCluster, action: RecordLogs, logs: KafkaLogs) -> RecordLogs:
+        current = require_managed(self.kube, cluster)
+        pool, readopt = _require_pool(current), self._readoption(current)
+        shards = read_records(self.intents, pool, action.names)
+        described, offsets = describe_logs(logs, action.names)
+        found = self._find(current, action.names, shards, readopt, ids_of(described))
         if found.to_begin and (restoring := why_restoring(self.kube, current)) is not None:
             raise Conflict(restoring)
         now = make_pool_now(found.to_begin, described, offsets, ReadShards({}, {}))
         records = records_to_begin(found, now, readopt)
         self._write(pool, shards, records)
-        _require_answers((*described.values(), *offsets.values()), is_progress=bool(records))
+        answers = (answer.get(name) for name in found.to_begin for answer in (described, offsets))
+        _require_answers(answers, is_progress=bool(records))
         if not records:
             raise Conflict("there is nothing to record any more")
-        return replace(action, names=tuple(records))
+        adopted = tuple(name for name in found.adopted if name in records)
+        reason = "" if readopt is None else readopt.reason
+        return replace(action, names=tuple(records), readopted=adopted, reason=reason)
 
     def _write(self, pool: PoolId, shards: ReadShards, records: Mapping[str, FenceRecord]) -> None:
         for number, shard in shards.changed(records).items():
             self.intents.write(pool, number, shard)
 
     def _find(
-        self, cluster: WALCluster, topics: Sequence[str], shards: ReadShards, readopt: Readoption | None
+        self,
+        cluster: WALCluster,
+        topics: Sequence[str],
+        shards: ReadShards,
+        readopt: Readoption | None,
+        ids: Mapping[str, str],
     ) -> Recorded:
         wal = cluster.status.wal
         begins_anew = readopt is not None and not is_used(cluster, readopt)
         once = () if wal is None or begins_anew else wal.record_shards
-        return find_recorded(topics, shards, once, readopt, marks=not has_database(cluster))
+        return find_recorded(topics, shards, once, readopt, marks=not has_database(cluster), ids=ids)
 
     def _readoption(self, cluster: WALCluster) -> Readoption | None:
         """What a person declares, if it counts now."""

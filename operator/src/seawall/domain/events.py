@@ -111,7 +111,8 @@ class EventReason(StrEnum):
     LOGS_READOPTED = "LogsReadopted"
     """Warning. WALCluster: a person said that broken logs are right (`seawall.dev/readopt`); new records begin."""
     LOGS_RECORDED = "LogsRecorded"
-    """WALCluster, WALHold: the identity of logs was recorded, or what was found broken of them."""
+    """WALCluster, WALHold: the identity of logs was recorded, what was found broken of them, or that a readoption met
+    them."""
     LOGS_RESTORED = "LogsRestored"
     """WALRestore: Seawall's records begin anew for the logs that came back."""
     LOST_TOPICS_CREATED = "LostTopicsCreated"

@@ -129,6 +129,19 @@ def _is_worth_asking(record: FenceRecord, log: TopicLog) -> bool:
     return log.leader_epoch != record.leader_epoch or log.high_watermark < record.high_watermark
 
 
+def topic_ids(logs: KafkaLogs, names: Sequence[str]) -> dict[str, str]:
+    """The ids of topics, without those that nobody tells; it asks nobody when there are no names."""
+    try:
+        return ids_of(logs.describe_topics(names)) if names else {}
+    except OutsideUnavailable:
+        return {}
+
+
+def ids_of(described: Mapping[str, DescribedTopic | TopicFailure]) -> dict[str, str]:
+    """The ids of those that were described."""
+    return {name: found.topic_id for name, found in described.items() if isinstance(found, DescribedTopic)}
+
+
 def describe_logs(
     logs: KafkaLogs, names: Sequence[str]
 ) -> tuple[Mapping[str, DescribedTopic | TopicFailure], Mapping[str, LogOffsets | TopicFailure]]:

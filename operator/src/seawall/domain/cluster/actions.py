@@ -40,9 +40,16 @@ class RecordLogs:
     """Write down which logs there are, where nobody who looks at a database does it."""
 
     names: tuple[str, ...]
+    readopted: tuple[str, ...] = ()
+    """Those of them that were made anew, and that a person says are right."""
+    reason: str = ""
+    """Why they are, in the person's words."""
 
     def event(self) -> Event:
         """What the event says."""
+        if self.readopted:
+            message = f"Readopted {listed(list(self.readopted))}, as seawall.dev/readopt says: {self.reason}"
+            return Event(EventType.WARNING, EventReason.LOGS_READOPTED, message)
         return Event(
             EventType.NORMAL, EventReason.LOGS_RECORDED, f"Recorded the identity of {listed(list(self.names))}"
         )

@@ -6,7 +6,7 @@ must not look like a WAL that is broken. What needs the database (purges, rolls)
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 from seawall.api.meta import Condition, ConditionType, InvalidSpec
 from seawall.api.v1alpha1.cluster import DataPlaneStatus, WALCluster, WALClusterSpec, WALClusterStatus
@@ -103,7 +103,8 @@ def _is_whole(observed: Observed) -> bool:
     page, missing, pool = observed.ledger, observed.missing, observed.pool
     if not isinstance(page, LedgerPage) or page.lost_shards or (missing is not None and missing.gone):
         return False
-    there = () if pool is None else (name for name, state in pool.states.items() if state is not TopicState.MISSING)
+    states: Mapping[str, TopicState] = {} if pool is None else pool.states
+    there = (name for name, state in states.items() if state is not TopicState.MISSING)
     return {line.name for line in page.lines}.issuperset(there)
 
 

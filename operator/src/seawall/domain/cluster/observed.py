@@ -10,6 +10,7 @@ from seawall.api.meta import Key
 from seawall.domain.clocks import ServerTime, TrustedTime
 from seawall.domain.cluster.going import PoolNow
 from seawall.domain.cluster.lost import MissingTopics
+from seawall.domain.cluster.reasons import Reason
 from seawall.domain.cluster.recorded import Recorded
 from seawall.domain.dataplane.connection import NoDataPlane
 from seawall.domain.dataplane.greptimedb_cluster import Absence, GreptimeDBCluster
@@ -79,6 +80,20 @@ class Observed:
     """The GreptimeDBCluster that is named, or why there is none; None: none is named, or it was not read."""
     server: ServerTime | None = None
     """The API server's clock at `now`; None: nobody knows, and no annotation with an expiry counts."""
+
+    def disaster(self) -> tuple[Reason, str] | None:
+        """What happened to logs, whoever writes there: the reason, and what to do."""
+        if self.missing is not None and self.missing.lost:
+            return Reason.TOPIC_LOST, self.missing.lost_sentence()
+        if self.recorded is not None and self.recorded.remade:
+            return Reason.TOPIC_ID_CHANGED, self.recorded.remade_sentence()
+        return None
+
+    def may_stand(self, disaster: str) -> bool:
+        """Whether nobody looked whether a disaster that was reported is over."""
+        if disaster == Reason.TOPIC_ID_CHANGED:  # where a database can be looked at, its ledger says it
+            return self.recorded is None and not isinstance(self.ledger, LedgerPage)
+        return disaster == Reason.TOPIC_LOST and self.missing is None
 
     def declared_version(self, declared: str | None) -> str | None:
         """As a person declared it, or as the GreptimeDBCluster's image is called; None: neither says."""

@@ -71,6 +71,10 @@ class Reason(StrEnum):
     """Stalled. Kafka does not know a topic any more that was in use. It is not made again: the next replay would skip
     rows that are written to a new log. Restore it, or give up its records and such rows by seawall.dev/readopt
     (docs/purging.md#walintact-is-false)."""
+    TOPIC_ID_CHANGED = "TopicIdChanged"
+    """Stalled. Somebody deleted a topic that was in use and made it again, and no database is declared, or it cannot be
+    observed: the next replay skips rows that are written there, up to the ids that the database knows of the log
+    before. When that is mended, begin a new record by seawall.dev/readopt (docs/purging.md#walintact-is-false)."""
     TOPIC_RECORD_UNREADABLE = "TopicRecordUnreadable"
     """Stalled. Topics are missing, and whether they were in use cannot be read: they are not made. Do what the message
     says; a ConfigMap that is gone: restore it, or set seawall.dev/readopt."""

@@ -4,8 +4,9 @@ The watch of a ledger records the logs of a database that it can look at (`ledge
 nobody can look, databases write all the same: then a log is recorded as soon as Kafka shows its topic with a leader,
 once. A topic that is lost before that was made a moment ago, or while the WALCluster was paused.
 
-A readoption marks the records that it meets, so that what is lost while the annotation lingers is not made again by it.
-Where a database is declared, that is left to its watch: it would not adopt what is marked already.
+A readoption marks the records that it meets, so that what is lost while the annotation lingers is not made again by it;
+where the log is another one than is recorded, which somebody else made, a new record begins. Where a database is
+declared, both is left to its watch: it would not adopt what is marked already.
 """
 
 from __future__ import annotations
@@ -13,32 +14,45 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from seawall.api.meta import InvalidSpec
+from seawall.api.meta import READOPT_ANNOTATION, InvalidSpec
 from seawall.api.v1alpha1.cluster import WALCluster, WALStatus
 from seawall.domain.cluster.going import PoolNow, first_record_of
 from seawall.domain.ledger.fence import BEFORE_ANY_DATABASE, Readoption
 from seawall.domain.ledger.intents import FenceRecord
 from seawall.domain.ledger.observation import ReadShards, Unavailable
 from seawall.domain.ledger.page import LedgerPage
+from seawall.domain.text import listed
 
 
 @dataclass(frozen=True, slots=True)
 class Recorded:
     """What is recorded of the topics that Kafka shows."""
 
-    topics: frozenset[str] = frozenset()
-    """Those whose record is as it should be."""
+    ids: Mapping[str, str] = field(default_factory=dict)
+    """By topic the id of its log, of those whose record is as it should be."""
     unrecorded: tuple[str, ...] = ()
     """Those that have none and may have one."""
     unmarked: Mapping[str, FenceRecord] = field(default_factory=dict)
     """Records that a readoption has not met yet, with its mark."""
+    remade: Mapping[str, str] = field(default_factory=dict)
+    """Those whose log is another one than is recorded, by name; and what shows it, as a clause."""
+    adopted: tuple[str, ...] = ()
+    """Those of them that a person says are right."""
     shards: frozenset[int] = frozenset()
     """The shards that there are."""
 
     @property
     def to_begin(self) -> tuple[str, ...]:
         """The topics whose records are to begin."""
-        return self.unrecorded
+        return (*self.unrecorded, *self.adopted)
+
+    def remade_sentence(self) -> str:
+        """Which were made anew, and what to do."""
+        return (
+            f"somebody made {listed(list(self.remade))} anew: {next(iter(self.remade.values()))}; the next replay "
+            "skips rows that are written there, up to the ids that the database knows of the log before; when that is "
+            f"mended, begin a new record by {READOPT_ANNOTATION}: <reason>@<expiry>, set after the topic was made"
+        )
 
 
 def has_database(cluster: WALCluster) -> bool:
@@ -52,7 +66,13 @@ def is_left_to_watch(cluster: WALCluster, ledger: LedgerPage | Unavailable | Non
 
 
 def find_recorded(
-    topics: Sequence[str], shards: ReadShards, once: Collection[int], readopt: Readoption | None, *, marks: bool
+    topics: Sequence[str],
+    shards: ReadShards,
+    once: Collection[int],
+    readopt: Readoption | None,
+    *,
+    marks: bool,
+    ids: Mapping[str, str],
 ) -> Recorded:
     """Sorts the topics that Kafka shows.
 
@@ -62,19 +82,29 @@ def find_recorded(
         once: the shards that there were once, unless a person begins them anew: nobody else begins records in one that
             is gone.
         readopt: what a person declares, if it counts.
-        marks: whether records are marked that it has not met.
+        marks: whether records are marked that it has not met, or begin anew.
+        ids: of the topics that Kafka tells them of; the others count as those that are recorded.
     """
     records = shards.of_topics(topics)
     kept = shards.unreadable_topics(topics) | shards.lost_topics(topics, once)
-    unmarked = {
+    remade = {
+        name: f"the id of {name} is {ids[name]} and was {record.topic_id}"
+        for name, record in records.items()
+        if ids.get(name, record.topic_id) != record.topic_id
+    }
+    met = {
         name: replace(record, readopted=readopt.token)
         for name, record in records.items()
-        if marks and readopt is not None and record.readopted != readopt.token and not record.broken
+        if marks and readopt is not None and record.readopted != readopt.token
     }
+    unmarked = {name: record for name, record in met.items() if name not in remade and not record.broken}
+    right = {name: record.topic_id for name, record in records.items() if name not in unmarked and name not in remade}
     return Recorded(
-        frozenset(records.keys() - unmarked.keys()),
+        right,
         tuple(name for name in topics if name not in records and name not in kept),
         unmarked,
+        remade,
+        tuple(name for name in remade if name in met),
         shards.written(),
     )
 

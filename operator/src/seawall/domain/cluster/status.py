@@ -58,12 +58,12 @@ NOTICEABLE = 0.05
 def wal_conditions(cluster: WALCluster, observed: Observed, build: Callable[..., Condition]) -> tuple[Condition, ...]:
     """The condition WALIntact, or none where there is no database to ask. False is a disaster, said first.
 
-    A lost topic is one also where no database is declared: its record says that one wrote there.
+    A topic that is lost, or is another one, is one also where no database is declared: its record says that one wrote.
     """
     before = find_condition(cluster.status.conditions, KIND)
-    if observed.missing is not None and observed.missing.lost:
-        return (build(KIND, "False", Reason.TOPIC_LOST, observed.missing.lost_sentence()),)
-    if observed.missing is None and before is not None and before.reason == Reason.TOPIC_LOST:
+    if (disaster := observed.disaster()) is not None:
+        return (build(KIND, "False", *disaster),)
+    if before is not None and observed.may_stand(before.reason):
         return (before,)
     return _of_ledger(cluster, observed, before, build)
 

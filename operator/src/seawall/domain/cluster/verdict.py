@@ -84,14 +84,14 @@ def may_create_topics(case: Case) -> bool:
     return case.observed.forming is None and case.spec.topics.replication_factor <= len(case.kafka.online)
 
 
-def _topic_lost(case: Case) -> Verdict | None:
-    missing = case.observed.missing
-    if missing is None or not missing.lost:
+def _log_lost(case: Case) -> Verdict | None:
+    """The topic is lost, or another one."""
+    disaster, missing = case.observed.disaster(), case.observed.missing
+    if disaster is None:
         return None
-    is_all = len(case.pool.in_state(TopicState.READY)) + len(missing.lost) == len(case.pool.states)
-    return Verdict(
-        Outlook.STALLED, Reason.TOPIC_LOST, missing.lost_sentence(), None if is_all else CLUSTER_RETRY_SECONDS
-    )
+    lost = () if missing is None else missing.lost
+    is_all = len(case.pool.in_state(TopicState.READY)) + len(lost) == len(case.pool.states)
+    return Verdict(Outlook.STALLED, *disaster, None if is_all else CLUSTER_RETRY_SECONDS)
 
 
 def _record_unreadable(case: Case) -> Verdict | None:
@@ -250,7 +250,7 @@ def _kafka_nodes(case: Case) -> Verdict | None:
 
 GRAVE: tuple[Callable[[Case], Verdict | None], ...] = (
     _database_changed,
-    _topic_lost,
+    _log_lost,
     _replication_factor_too_high,
     _brokers_missing,
 )
