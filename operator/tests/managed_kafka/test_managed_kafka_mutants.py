@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Callable, Iterator
 from functools import partial
 
@@ -28,6 +29,7 @@ from seawall.domain.managed_kafka.actions import ChangeBudget, RemovePolicy
 from seawall.domain.managed_kafka.case import Case
 from seawall.domain.managed_kafka.objects import ObjectKind
 from seawall.observe import kafka_nodes
+from tests.managed_kafka import test_kubernetes_restored as restored
 from tests.managed_kafka import test_managed_kafka as stories
 from tests.managed_kafka import test_managed_kafka_network as networked
 from tests.managed_kafka import test_managed_kafka_scale as scaled
@@ -121,6 +123,41 @@ SCALED: tuple[Mutant, ...] = (
     (
         rewritten(scale, "undeclared", "registered - declared", "registered - registered"),
         of_a_world(scaled.test_a_walcluster_that_is_made_again_without_a_pool_says_whom_it_lacks),
+    ),
+)
+
+
+def of_restored(story: Callable[[ManagedWorld], object]) -> Callable[[], None]:
+    """The story, in a world whose API server was restored."""
+    return lambda: story(copy.deepcopy(restored.RESTORED))
+
+
+NOT_NEW = of_restored(restored.test_an_empty_disk_under_the_id_of_one_that_kafka_knows_is_lost_and_not_new)
+RESTORED: tuple[Mutant, ...] = (
+    (
+        rewritten(tokens, "_record", "case.is_newcomer(node) and is_known(node, case.observed.kafka)", "False"),
+        NOT_NEW,
+    ),
+    (
+        rewritten(tokens, "_token", "is_known(node, case.observed.kafka) is False", "True"),
+        restored.test_a_node_that_joins_is_formatted_when_kafka_says_that_it_never_heard_of_it,
+    ),
+    (
+        rewritten(case, "doubtful_nodes", " or case.is_newcomer(node)", "", controller),
+        of_a_world(stories.test_a_node_that_is_added_later_gets_a_token_for_the_pod_that_asked),
+    ),
+    (
+        rewritten(volumes, "is_known", "node.id in each.replicas for", "False for", restored),
+        partial(
+            restored.test_kafka_knows_a_node_that_is_registered_or_votes_or_has_a_replica,
+            0,
+            restored.answer(brokers=(1,), partitions=(1, 0)),
+            True,
+        ),
+    ),
+    (
+        rewritten(scale, "why_undeclared", "if brokers := _undeclared_brokers(case):", "if brokers := ():", decide),
+        of_restored(restored.test_brokers_that_kafka_knows_and_nobody_declares_are_named),
     ),
 )
 PORTS = of_a_world(
@@ -313,6 +350,7 @@ MUTANTS: tuple[Mutant, ...] = (
         of_a_world(partial(unreadable.test_what_may_not_be_read_is_told_and_nothing_is_done, "find")),
     ),
     *SCALED,
+    *RESTORED,
 )
 
 

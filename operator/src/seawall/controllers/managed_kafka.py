@@ -25,7 +25,7 @@ from seawall.domain.managed_kafka.actions import (
     WriteIdentity,
     WriteTokens,
 )
-from seawall.domain.managed_kafka.case import lost_nodes, why_not_secured
+from seawall.domain.managed_kafka.case import doubtful_nodes, why_not_secured
 from seawall.domain.managed_kafka.decide import ManagedDecision, decide
 from seawall.domain.managed_kafka.found import Observed
 from seawall.domain.managed_kafka.identity import Identity, found_nodes
@@ -87,11 +87,11 @@ class ManagedKafkaController(Controller[WALCluster, Observed, WALClusterStatus, 
             return Observed(time, obstacle=str(error))
         found = Observed(time, known, certificates=certificates, operator=self.operator_namespace)
         nodes = found_nodes(obj.metadata.key, managed, found.found)
-        lost = lost_nodes(obj, nodes, found)
-        asked = Asked.VOLUMES if lost else Asked.NODES
+        doubtful = doubtful_nodes(obj, nodes, found)
+        asked = Asked.VOLUMES if doubtful else Asked.NODES
         asker = KafkaNodesAsker(self.kube, self.kafka_clusters)
         found = replace(found, kafka=asker.ask(obj, nodes, found.found, asked))
-        return replace(found, cleared=self._cleared(obj.metadata.key, lost, found, begun))
+        return replace(found, cleared=self._cleared(obj.metadata.key, doubtful, found, begun))
 
     def decide(self, obj: WALCluster, observed: Observed) -> ManagedDecision:
         """Decides (pure)."""
@@ -151,11 +151,11 @@ class ManagedKafkaController(Controller[WALCluster, Observed, WALClusterStatus, 
             raise Conflict(f"WALCluster {obj.metadata.key} goes, or is paused")
         return found
 
-    def _cleared(self, key: Key, lost: tuple[Node, ...], observed: Observed, begun: int) -> frozenset[int]:
+    def _cleared(self, key: Key, doubtful: tuple[Node, ...], observed: Observed, begun: int) -> frozenset[int]:
         """Nodes for which all looks of this process agree, for long enough that a broker that died is fenced."""
         safe = {
             (node.id, "" if (pod := observed.found.pods.get(node.id)) is None else pod.uid)
-            for node in lost
+            for node in doubtful
             if why_not_without(node, observed.kafka) is None
         }
         safe_for = self._safe_since.note(key, safe, begun, self.stopwatch.milliseconds())

@@ -130,6 +130,12 @@ class Case:
             return read.digest != now.digest
         return pod.began is not None and pod.began < now.begins
 
+    def is_newcomer(self, node: Node) -> bool:
+        """Whether it joins a Kafka in which there may be records, and waits with an empty volume."""
+        pod = self.pod(node)
+        is_first = self.identity.formed and self.volume_state(node) is VolumeState.FIRST
+        return is_first and pod is not None and pod.has_empty_volume
+
     def may_format(self, node: Node) -> bool:
         """Whether an empty volume may take the place of a lost one: nothing is lost by it, or a person answers."""
         return node.id in self.observed.cleared or node.id in declared_formats(self.cluster, self.observed)[0]
@@ -166,10 +172,10 @@ def pinned_id(cluster: WALCluster) -> str | None:
     return None if managed is None else managed.cluster_id
 
 
-def lost_nodes(cluster: WALCluster, nodes: tuple[Node, ...], observed: Observed) -> tuple[Node, ...]:
-    """The nodes whose volume is lost, as far as the identity tells."""
+def doubtful_nodes(cluster: WALCluster, nodes: tuple[Node, ...], observed: Observed) -> tuple[Node, ...]:
+    """The nodes whose volume is lost, as far as the identity tells, and those that it takes for new ones."""
     identity = find_identity(nodes, observed, pinned_id(cluster))
     if not isinstance(identity, Identity):
         return ()
     case = Case(cluster, nodes, observed, identity)
-    return tuple(node for node in nodes if case.volume_state(node) is VolumeState.LOST)
+    return tuple(node for node in nodes if case.volume_state(node) is VolumeState.LOST or case.is_newcomer(node))

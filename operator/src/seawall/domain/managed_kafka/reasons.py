@@ -34,8 +34,10 @@ class Reason(StrEnum):
     that one (docs/kafka.md#voters)."""
     NODES_NOT_DECLARED = "NodesNotDeclared"
     """False. The WALCluster was made again with fewer nodes than this Kafka has, and what is on the volumes of the
-    others may be needed: give their pool as many replicas as it had (docs/kafka.md#more-brokers). Or controllers vote,
-    or were to vote from the first start on, that are not declared: do what the message says (docs/kafka.md#voters)."""
+    others may be needed: give their pool as many replicas as it had (docs/kafka.md#more-brokers). Or Kafka knows
+    brokers that nobody declares: the API server was restored from before they were there
+    (docs/kafka.md#kubernetes-is-restored). Or controllers vote, or were to vote from the first start on, that are not
+    declared: do what the message says (docs/kafka.md#voters)."""
     NOT_ONLINE = "NodesNotOnline"
     """False. Nodes that had registered are not Online; the message says what their pods say, or by which command one
     comes back whose StatefulSet somebody scaled to 0."""

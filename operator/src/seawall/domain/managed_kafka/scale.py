@@ -84,6 +84,11 @@ def why_undeclared(case: Case) -> str | None:
         take = "take the vote with kafka-metadata-quorum.sh remove-controller"
         verb = "vote, and are" if len(voting) > 1 else "votes, and is"
         return f"{_controllers(voting)} {verb} not declared: declare as many as there were, or {take}"
+    if brokers := _undeclared_brokers(case):
+        forget = "let Kafka forget who has none with kafka-cluster.sh unregister"
+        verb = "are" if len(brokers) > 1 else "is"
+        known = f"{_brokers(brokers)} {verb} known to Kafka, not declared, and may have replicas"
+        return f"{known}: declare as many as there were, or {forget}"
     return None
 
 
@@ -95,8 +100,20 @@ def _undeclared_voters(case: Case) -> tuple[int, ...]:
     return tuple(sorted({each.id for each in answer.quorum.voters} - {node.id for node in case.nodes}))
 
 
+def _undeclared_brokers(case: Case) -> tuple[int, ...]:
+    """Where the API server was restored, the identity may be older than they are. Who was taken out does not count."""
+    answer = case.observed.kafka
+    if isinstance(answer, str):
+        return ()
+    return tuple(sorted(answer.brokers.keys() - {node.id for node in case.nodes} - {*removed_ids(case)}))
+
+
 def _controllers(ids: tuple[int, ...]) -> str:
     return f"{'controllers' if len(ids) > 1 else 'controller'} {', '.join(map(str, ids))}"
+
+
+def _brokers(ids: tuple[int, ...]) -> str:
+    return f"{'brokers' if len(ids) > 1 else 'broker'} {', '.join(map(str, ids))}"
 
 
 def next_step(case: Case) -> str:

@@ -11,7 +11,7 @@ from seawall.domain.managed_kafka.objects import ObjectKind
 from seawall.domain.managed_kafka.plan import is_outdated
 from seawall.domain.managed_kafka.roll_facts import cause_of
 from seawall.domain.managed_kafka.tokens import heard_of
-from seawall.domain.managed_kafka.volumes import VolumeState, why_not_without
+from seawall.domain.managed_kafka.volumes import VolumeState, is_known, why_not_without
 from seawall.domain.partitions import BrokerState
 from seawall.domain.times import BROKERS_BEHIND_MS
 
@@ -81,6 +81,8 @@ def describe(case: Case, node: Node) -> str:
 def _of_volume(case: Case, node: Node) -> str:
     if case.volume_state(node) is VolumeState.LOST:
         return _of_lost(case, node)
+    if case.is_newcomer(node) and is_known(node, case.observed.kafka) is None:
+        return f"its volume is empty; {why_not_without(node, case.observed.kafka)}"
     return "" if case.volume(node) is not None else f"its volume {node.volume} is not there yet"
 
 

@@ -4,7 +4,8 @@
     join               any other node of a Kafka that is not formed yet: it has no records
     … <question>       the same, of the one pod that asked, once: for each emptiness of its volume it has a question of
                        its own (entrypoint.sh). Where there may be records there is no other token, and it is given
-                       when nothing is lost by it, or a person answers for it
+                       to a node of which Kafka has never heard, else when nothing is lost by it, or a person answers
+                       for it
 
 A token is there as long as its reason is: it goes when Kafka has heard from the node, and when its pod is another one.
 None is given before all nodes have volumes (plan.py). A pod formats without a question once. The pool's topics are
@@ -22,7 +23,7 @@ from seawall.domain.managed_kafka.identity import Identity, NodeRecord
 from seawall.domain.managed_kafka.names import format_name, token_key
 from seawall.domain.managed_kafka.node import Node
 from seawall.domain.managed_kafka.properties import voter_address
-from seawall.domain.managed_kafka.volumes import VolumeState
+from seawall.domain.managed_kafka.volumes import VolumeState, is_known
 from seawall.domain.partitions import BrokerState, Quorum, QuorumReplica
 from seawall.domain.times import MANAGED_KAFKA_CAUGHT_UP_MS
 
@@ -35,8 +36,10 @@ def wanted_tokens(case: Case) -> dict[str, str]:
 
 def _token(case: Case, node: Node) -> str | None:
     match case.volume_state(node):
+        case VolumeState.FIRST if case.identity.formed:
+            return _answer(case, node) if is_known(node, case.observed.kafka) is False else None
         case VolumeState.FIRST:
-            return _answer(case, node) if case.identity.formed else _first_token(case, node)
+            return _first_token(case, node)
         case VolumeState.LOST if case.may_format(node):
             record, volume = case.identity.nodes[node.id], case.volume(node)
             return _answer(case, node) if volume is not None and volume.uid == record.volume else None
@@ -87,6 +90,9 @@ def _record(case: Case, node: Node) -> NodeRecord | None:
             spent = (*record.spent, record.directory) if record.directory is not None else record.spent
             taken = {"volume": volume.uid, "registered": True, "directory": None, "spent": spent}
             return record.model_copy(update=taken) if case.may_format(node) else None
+        case VolumeState.FIRST if record is not None and case.is_newcomer(node) and is_known(node, case.observed.kafka):
+            # It is no new node, so its empty volume is a lost one.
+            return record.model_copy(update={"registered": True})
         case VolumeState.FIRST | VolumeState.HELD if record is not None:
             return _registered(case, node, record)
         case _:

@@ -2,7 +2,8 @@
 
 New        nobody has made it yet
 Unrecorded it is there, and the identity does not know it yet
-First      it may be formatted as a new node's, until Kafka has heard from the node
+First      it may be formatted as a new node's, until Kafka has heard from the node; of a Kafka that is formed, if Kafka
+           knows nobody by its id (`is_known`): the identity may be older than the node
 Held       Kafka has heard from the node with this volume
 Lost       the identity knows another one, or it is empty: nothing is formatted before that is known to lose nothing.
            Another claim with the disk that the node had is Held again when Kafka hears from the node (tokens.py)
@@ -47,6 +48,28 @@ def volume_state(record: NodeRecord | None, volume: FoundObject | None, pod: Fou
     if not record.registered:
         return VolumeState.FIRST
     return VolumeState.LOST if pod is not None and pod.has_empty_volume else VolumeState.HELD
+
+
+def is_known(node: Node, answer: KafkaAnswer | str) -> bool | None:
+    """Whether Kafka has heard of a node of this id before, whatever the identity knows of it; None: nobody knows.
+
+    The API server may have been restored from a backup that is older than the node: its claim is gone, and what was on
+    its disk may be needed. An id is never used twice, so a node that is new has none that Kafka knows.
+    """
+    if isinstance(answer, str):
+        return None
+    if node.pool.is_controller:
+        if isinstance(answer.quorum, str):
+            return None
+        if any(each.id == node.id for each in answer.quorum.voters):
+            return True
+    if not node.pool.is_broker:
+        return False
+    if node.id in answer.brokers:
+        return True
+    if answer.partitions is None or isinstance(answer.partitions, str):
+        return None
+    return any(node.id in each.replicas for each in answer.partitions)
 
 
 def why_not_without(node: Node, answer: KafkaAnswer | str) -> str | None:
