@@ -48,6 +48,11 @@ def test_users_who_come_by_certificate_get_one_each() -> None:
     assert asked[0]["spec"]["dnsNames"] == [f"wal-{node}.db.svc" for node in (0, 1, 2, 100, 101, 102)]
 
 
+def test_a_node_that_leaves_is_named_until_it_is_out() -> None:
+    nodes, _ = yaml.safe_load_all(certificates(KEY, secured(), "own", "Issuer", there=(0, 3)))
+    assert nodes["spec"]["dnsNames"] == [f"wal-{node}.db.svc" for node in (0, 1, 2, 3, 100, 101, 102)]
+
+
 @pytest.mark.parametrize("days", ["0", "-1", "x", "3651"])
 def test_no_certificate_is_for_less_than_a_day_or_more_than_ten_years(
     days: str, capsys: pytest.CaptureFixture[str]

@@ -168,6 +168,35 @@ def test_what_a_newer_seawall_writes_there_in_another_way_restarts_nobody(world:
     assert world.evicted == []
 
 
+def names(*nodes: int) -> tuple[str, ...]:
+    """In the certificate of these nodes."""
+    return tuple(f"wal-{node}.db.svc" for node in nodes)
+
+
+def test_nobody_gets_a_certificate_without_the_name_of_one_that_is_not_out_yet(world: CertificateRollWorld) -> None:
+    """It drains for days: with such a one no follower, no client and no Seawall would believe it."""
+    world.hosts = names(3, *BROKERS, *CONTROLLERS)
+    world.renew()
+    rolled(world)
+    world.rolls = False
+    world.scale(4)
+    world.live(until=lambda: world.says("AllOnline") and 3 in world.kafka.brokers and not world.tokens())
+    world.rolls = True
+    world.scale(3)
+    world.live(until=lambda: world.says("RemovingNode"))
+    world.evicted.clear()
+    world.hosts = names(*BROKERS, *CONTROLLERS)
+    world.renew()
+    world.live(ticks=60)
+    lacks = f"CertificatesUnusable: the certificate in Secret {NODES} lacks the names wal-3.db.svc; no node is started"
+    assert told(world, ConditionType.CERTIFICATES_VALID) == f"False {lacks}"
+    assert world.evicted == []
+    world.hosts = names(3, *BROKERS, *CONTROLLERS)
+    world.renew()
+    world.live(until=lambda: set(world.read.values()) == {world.held_now} and world.entry() is None)
+    assert set(world.evicted) == {3, *ORDER}
+
+
 def test_what_a_person_has_to_approve_is_not_rolled_out_with_it(
     world: CertificateRollWorld, monkeypatch: pytest.MonkeyPatch
 ) -> None:

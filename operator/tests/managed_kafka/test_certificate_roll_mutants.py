@@ -8,7 +8,8 @@ from collections.abc import Callable
 import pytest
 
 from seawall.controllers.kafka_roll import KafkaRollController
-from seawall.domain.managed_kafka import plan, renewal, roll_facts
+from seawall.domain.managed_kafka import certificates as fitting
+from seawall.domain.managed_kafka import plan, renewal, roll_facts, wanted_certificates
 from seawall.domain.managed_kafka.case import Case
 from seawall.observe import certificates
 from tests.kafka_security import test_certificates
@@ -29,8 +30,10 @@ def of(story: Story) -> Callable[[], None]:
     return tell
 
 
+LEAVING = of(stories.test_nobody_gets_a_certificate_without_the_name_of_one_that_is_not_out_yet)
 RENEWED = of(stories.test_a_renewed_certificate_is_read_by_each_node_once_in_the_order_of_a_roll)
 MUTANTS: tuple[Mutant, ...] = (
+    (rewritten(wanted_certificates, "named_nodes", ", *leaving", "", fitting), LEAVING),
     (rewritten(roll_facts, "cause_of", "case.has_old_certificate(node)", "False"), RENEWED),
     (rewritten(roll_facts, "_member", " and case.certificate in {None, certificate}", ""), RENEWED),
     (rewritten(KafkaRollController, "_renew", "cluster_id, case.certificate", "cluster_id"), RENEWED),

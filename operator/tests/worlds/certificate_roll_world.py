@@ -37,9 +37,9 @@ class Read:
 
 
 @cache
-def issued(role: str, signer: str, serial: int, begins: datetime) -> Pair:
+def issued(role: str, signer: str, serial: int, begins: datetime, hosts: tuple[str, ...]) -> Pair:
     """A certificate of one of two CAs; `serial` tells apart what is otherwise the same."""
-    names = HOSTS if role == "node" else ()
+    names = hosts if role == "node" else ()
     return authority(signer).issue(f"seawall:wal:{role}", WAL.namespace, names, begins, YEAR)
 
 
@@ -52,6 +52,7 @@ class CertificateRollWorld(RollWorld, SecuredWorld):
         read: by node what it read when it began.
         is_secret_unread: the world moved since the Secret was read last.
         dated_back: how long before it is issued the time of a certificate begins.
+        hosts: the names in a certificate of nodes.
     """
 
     spec: dict[str, Any] = field(default_factory=lambda: copy.deepcopy(SECURED))
@@ -59,6 +60,7 @@ class CertificateRollWorld(RollWorld, SecuredWorld):
     read: dict[int, Read] = field(default_factory=dict)
     is_secret_unread: bool = False
     dated_back: timedelta = timedelta()
+    hosts: tuple[str, ...] = HOSTS
 
     def _start(self, node: Node) -> None:
         """It reads what is there by now; the others, which run, may not believe it."""
@@ -105,5 +107,5 @@ class CertificateRollWorld(RollWorld, SecuredWorld):
     def _put_held(self, held: Read) -> None:
         self.held_now = held
         for name, role in ((NODES, "node"), (OPERATOR, "operator")):
-            pair = issued(role, held.signer, held.serial, held.begins)
+            pair = issued(role, held.signer, held.serial, held.begins, self.hosts)
             self.kube.secrets[secret(name)] = secret_of(pair, *map(authority, sorted(held.trusts)))

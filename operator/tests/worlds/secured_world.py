@@ -167,7 +167,8 @@ class SecuredWorld(ManagedWorld):
         if managed is None:
             return True
         certificates = read_certificates(self.kube, WAL, managed)
-        return certificates is not None and why_unusable(WAL, managed, certificates, self.time.now()) is None
+        there = [node.id for node in self.nodes]
+        return certificates is not None and why_unusable(WAL, managed, certificates, self.time.now(), there) is None
 
     def users(self) -> tuple[str, ...]:
         """Those that the status names."""

@@ -6,7 +6,7 @@ The operator writes no Secret: cert-manager does, or this command.
 from __future__ import annotations
 
 import argparse
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import yaml
@@ -48,17 +48,17 @@ def _days(text: str) -> int:
 
 def answers(arguments: argparse.Namespace, session: Session) -> Iterator[str]:
     """What is printed, piece by piece."""
-    key, kafka = secured_kafka(session.api, arguments)
+    key, kafka, there = secured_kafka(session.api, arguments)
     if arguments.verb == "certificate":
-        yield certificates(key, kafka, arguments.issuer, arguments.issuer_kind)
+        yield certificates(key, kafka, arguments.issuer, arguments.issuer_kind, there)
         return
     with operators_libraries("seawall kafka secrets"):
         from seawall.cli.kafka_secrets import lines  # noqa: PLC0415 - only this verb needs cryptography
-    yield from lines(arguments, session, key, kafka)
+    yield from lines(arguments, session, key, kafka, there)
 
 
-def secured_kafka(api: KubeApi, arguments: argparse.Namespace) -> tuple[Key, ManagedKafka]:
-    """The WALCluster's key, and its Kafka.
+def secured_kafka(api: KubeApi, arguments: argparse.Namespace) -> tuple[Key, ManagedKafka, tuple[int, ...]]:
+    """The WALCluster's key, its Kafka, and the nodes that there are: some may be leaving.
 
     Raises:
         Refused: there is no such WALCluster, or its Kafka needs no Secret.
@@ -73,13 +73,13 @@ def secured_kafka(api: KubeApi, arguments: argparse.Namespace) -> tuple[Key, Man
         raise Refused(f"WALCluster {key} has no kafka.managed: who runs its Kafka makes its Secrets")
     if found.spec.kafka.managed.security.insecure:
         raise Refused(f"WALCluster {key} has security.insecure: true: its Kafka needs no Secret")
-    return key, found.spec.kafka.managed
+    return key, found.spec.kafka.managed, found.status.kafka_nodes
 
 
-def certificates(key: Key, kafka: ManagedKafka, issuer: str, issuer_kind: str) -> str:
+def certificates(key: Key, kafka: ManagedKafka, issuer: str, issuer_kind: str, there: Iterable[int] = ()) -> str:
     """Certificates of cert-manager, as YAML."""
     reference = {"name": issuer, "kind": issuer_kind, "group": "cert-manager.io"}
-    wanted = (_certificate(key, each, reference) for each in wanted_certificates(key, kafka))
+    wanted = (_certificate(key, each, reference) for each in wanted_certificates(key, kafka, there))
     return yaml.safe_dump_all(wanted, sort_keys=False, explicit_start=True).rstrip()
 
 

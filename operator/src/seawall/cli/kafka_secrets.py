@@ -40,7 +40,9 @@ class Change:
     version: str | None = None
 
 
-def lines(arguments: argparse.Namespace, session: Session, key: Key, kafka: ManagedKafka) -> Iterator[str]:
+def lines(
+    arguments: argparse.Namespace, session: Session, key: Key, kafka: ManagedKafka, there: tuple[int, ...] = ()
+) -> Iterator[str]:
     """What is printed: what is there, and what is made or would be.
 
     Raises:
@@ -48,7 +50,8 @@ def lines(arguments: argparse.Namespace, session: Session, key: Key, kafka: Mana
         Conflict: somebody made or changed one meanwhile.
         OutsideUnavailable: the API server did not answer: some may be made.
     """
-    maker = Maker(session.api, key, kafka, session.now(), timedelta(days=arguments.days), renews=arguments.renew)
+    life = timedelta(days=arguments.days)
+    maker = Maker(session.api, key, kafka, session.now(), life, renews=arguments.renew, there=there)
     for found in maker.changes():
         if isinstance(found, str):
             yield found
@@ -63,7 +66,7 @@ def lines(arguments: argparse.Namespace, session: Session, key: Key, kafka: Mana
 
 @dataclass
 class Maker:
-    """What is there, and what is missing."""
+    """What is there, and what is missing; `there`: the nodes that there are, those that leave among them."""
 
     api: KubeApi
     key: Key
@@ -71,10 +74,11 @@ class Maker:
     now: datetime
     life: timedelta
     renews: bool = False
+    there: tuple[int, ...] = ()
 
     def changes(self) -> Iterator[Change | str]:
         """The CA first; a sentence: of one that stays as it is."""
-        wanted = list(wanted_certificates(self.key, self.kafka))
+        wanted = list(wanted_certificates(self.key, self.kafka, self.there))
         due = [each for each in wanted if self._is_due(each.secret)]
         if due and self._found(self.authority_name) is None:
             yield self._new_authority(wanted)

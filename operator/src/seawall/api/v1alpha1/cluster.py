@@ -189,6 +189,11 @@ class WALClusterStatus(ObjectStatus):
         return None if self.managed_kafka is None else self.managed_kafka.removal
 
     @property
+    def kafka_nodes(self) -> tuple[int, ...]:
+        """The ids of the nodes of a managed Kafka that there are, those that leave among them."""
+        return () if self.managed_kafka is None else tuple(each.id for each in self.managed_kafka.nodes)
+
+    @property
     def voter_change(self) -> VoterChange | None:
         """The controller of a managed Kafka whose vote is to change, if any."""
         return None if self.managed_kafka is None else self.managed_kafka.voter_change

@@ -49,8 +49,8 @@ def _of_certificates(
 ) -> tuple[ConditionStatus, CertificateReason, str]:
     if observed.certificates is None:
         return "False", CertificateReason.UNUSABLE, "its Secrets were not looked at"
-    now = observed.time.now
-    if (why := why_unusable(cluster.metadata.key, kafka, observed.certificates, now)) is not None:
+    now, there = observed.time.now, cluster.status.kafka_nodes
+    if (why := why_unusable(cluster.metadata.key, kafka, observed.certificates, now, there)) is not None:
         return "False", CertificateReason.UNUSABLE, f"{why}; no node is started"
     nodes = () if cluster.status.managed_kafka is None else cluster.status.managed_kafka.nodes
     if old := [str(node.id) for node in nodes if node.old_certificate]:

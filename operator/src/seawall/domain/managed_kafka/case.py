@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -84,7 +84,12 @@ class Case:
     @property
     def unusable(self) -> str | None:
         """Why nothing may be started by the certificates that there are; None: they fit, or there are none."""
-        return why_not_secured(self.cluster, self.observed)
+        return why_not_secured(self.cluster, self.observed, (node.id for node in self.nodes))
+
+    @property
+    def unusable_to_who_stays(self) -> str | None:
+        """The same, if those that leave were gone."""
+        return why_not_secured(self.cluster, self.observed, ())
 
     @property
     def too_old(self) -> str | None:
@@ -156,14 +161,21 @@ def declared_formats(cluster: WALCluster, observed: Observed) -> tuple[frozenset
     return frozenset(int(each) for each in found.what), ""
 
 
-def why_not_secured(cluster: WALCluster, observed: Observed) -> str | None:
-    """What is wrong with the Secrets of a Kafka that is not declared insecure."""
+def why_not_secured(cluster: WALCluster, observed: Observed, leaving: Iterable[int] | None = None) -> str | None:
+    """What is wrong with the Secrets of a Kafka that is not declared insecure.
+
+    Args:
+        cluster: the WALCluster.
+        observed: what was read of the Secrets.
+        leaving: nodes that are there, whether they are declared or not; None: as the status says.
+    """
     managed = cluster.managed_kafka
     if managed is None or managed.security.insecure:
         return None
     if observed.certificates is None:
         return "its Secrets were not looked at"
-    return why_unusable(cluster.metadata.key, managed, observed.certificates, observed.time.now)
+    there = cluster.status.kafka_nodes if leaving is None else leaving
+    return why_unusable(cluster.metadata.key, managed, observed.certificates, observed.time.now, there)
 
 
 def pinned_id(cluster: WALCluster) -> str | None:

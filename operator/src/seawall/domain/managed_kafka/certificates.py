@@ -6,13 +6,14 @@ Kafka beside the first.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from datetime import datetime
 
 from seawall.api.meta import Key
 from seawall.api.v1alpha1.managed_kafka import ManagedKafka, node_host
 from seawall.domain.managed_kafka.subjects import node_subject, operator_subject
+from seawall.domain.managed_kafka.wanted_certificates import named_nodes
 from seawall.domain.text import few
 from seawall.domain.times import CERTIFICATE_EXPIRES_SOON
 
@@ -56,12 +57,24 @@ class Certificates:
     operator: Certificate | str
 
 
-def why_unusable(cluster: Key, kafka: ManagedKafka, found: Certificates, now: datetime) -> str | None:
-    """The first thing that is wrong with them, in one sentence; None: they fit."""
-    return next(_faults(cluster, kafka, found, now), None)
+def why_unusable(
+    cluster: Key, kafka: ManagedKafka, found: Certificates, now: datetime, leaving: Iterable[int] = ()
+) -> str | None:
+    """The first thing that is wrong with them, in one sentence; None: they fit.
+
+    Args:
+        cluster: the WALCluster.
+        kafka: as declared.
+        found: what is in the Secrets.
+        now: the time.
+        leaving: nodes that are there still: one that begins anew before it is out has to be believed, too.
+    """
+    return next(_faults(cluster, kafka, found, now, leaving), None)
 
 
-def _faults(cluster: Key, kafka: ManagedKafka, found: Certificates, now: datetime) -> Iterator[str]:
+def _faults(
+    cluster: Key, kafka: ManagedKafka, found: Certificates, now: datetime, leaving: Iterable[int]
+) -> Iterator[str]:
     for each, subject in ((found.nodes, node_subject(cluster)), (found.operator, operator_subject(cluster))):
         if isinstance(each, str):
             yield each
@@ -72,7 +85,7 @@ def _faults(cluster: Key, kafka: ManagedKafka, found: Certificates, now: datetim
         return
     if not nodes.serves:
         yield f"the certificate in Secret {nodes.secret} is not for servers (extended key usage)"
-    wanted = [node_host(cluster.namespace, cluster.name, node) for node, _ in kafka.nodes]
+    wanted = [node_host(cluster.namespace, cluster.name, node) for node in named_nodes(kafka, leaving)]
     if missing := [host for host in wanted if not _covers(nodes.names, host)]:
         yield f"the certificate in Secret {nodes.secret} lacks the names {few(missing)}"
     if not operator.signed_by & nodes.trusted:

@@ -94,7 +94,8 @@ def _go_on(case: Case, observed: RemovalObserved, node: Node, removal: NodeRemov
         return _waiting(case, removal, Waits(f"{PAUSED_ANNOTATION} is set"))
     if is_stopped(case, node):
         return _forget(case, observed, node, removal)
-    if (unstartable := case.too_old or case.unusable) is not None:  # who goes for good leaves fewer that may not begin
+    # Who goes for good leaves fewer that may not begin; its own name is needed no more.
+    if (unstartable := case.too_old or case.unusable_to_who_stays) is not None:
         return _waiting(case, removal, Waits(f"{unstartable}; none is stopped while none may begin"))
     refused = why_refused(case, node, observed)
     why = refused or why_not_twice(node, observed)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from seawall.api.meta import Key
@@ -24,12 +24,19 @@ class WantedCertificate:
     names: tuple[str, ...] = ()
 
 
-def wanted_certificates(cluster: Key, kafka: ManagedKafka) -> Iterator[WantedCertificate]:
+def named_nodes(kafka: ManagedKafka, leaving: Iterable[int] = ()) -> list[int]:
+    """The nodes whose names the certificate has: those that are declared, and those that are there still."""
+    return sorted({*(node for node, _ in kafka.nodes), *leaving})
+
+
+def wanted_certificates(
+    cluster: Key, kafka: ManagedKafka, leaving: Iterable[int] = ()
+) -> Iterator[WantedCertificate]:
     """That of the nodes, the operator's, and those of users who say by one who they are."""
     security = kafka.security
     if security.tls is None or security.operator_tls is None:
         return
-    hosts = tuple(node_host(cluster.namespace, cluster.name, node) for node, _ in kafka.nodes)
+    hosts = tuple(node_host(cluster.namespace, cluster.name, node) for node in named_nodes(kafka, leaving))
     yield WantedCertificate(security.tls.secret_name, node_name_of(cluster.name), hosts)
     yield WantedCertificate(security.operator_tls.secret_name, operator_name_of(cluster.name))
     if security.authentication is ClientAuthentication.MUTUAL_TLS:
