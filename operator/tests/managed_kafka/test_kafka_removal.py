@@ -6,6 +6,7 @@ import copy
 from collections.abc import Callable
 from dataclasses import replace
 from datetime import timedelta
+from typing import Any
 
 import pytest
 
@@ -150,6 +151,51 @@ def test_its_volume_goes_where_the_pool_says_so(world: RemovalWorld) -> None:
     world.live()
     assert world.is_done()
     assert names(world, 3) == set()
+
+
+def copy_claim(world: RemovalWorld, **changes: Any) -> str:
+    """Somebody made another claim of that of node 3, as a tool for backups does, which takes the labels along."""
+    place = (ObjectKind.VOLUME, Key(WAL.namespace, "data-wal-3"))
+    found = replace(world.objects.meta[place], **changes)
+    copied = (ObjectKind.VOLUME, Key(WAL.namespace, found.name))
+    world.objects.made[copied] = replace(world.objects.made[place], name=found.name)
+    world.objects.meta[copied] = found
+    return found.name
+
+
+def test_a_claim_that_only_has_its_labels_stays_and_is_named(world: RemovalWorld) -> None:
+    world.may_delete_volumes = True
+    copied = copy_claim(world, name="data-wal-3-copy", uid="copy")
+    world.scale(3)
+    world.spec["kafka"]["managed"]["nodePools"][1]["storage"]["deleteClaim"] = True
+    world.kube.apply(WAL, world.spec)
+    world.live()
+    assert world.is_done()
+    assert volumes_of(world, 3) == [copied]
+    said = f"Node 3 was taken out, and its id is not used again; its volume {copied} stays"
+    assert said in [event.message for event in world.kube.events]
+
+
+def test_a_claim_of_its_name_that_is_not_the_one_that_it_had_stays(world: RemovalWorld) -> None:
+    """Somebody put another one there when nothing was on it any more: nobody knows what that has."""
+    world.may_delete_volumes = True
+    copy_claim(world, name="data-wal-3-copy", uid="copy")
+    world.scale(3)
+    world.spec["kafka"]["managed"]["nodePools"][1]["storage"]["deleteClaim"] = True
+    world.kube.apply(WAL, world.spec)
+    world.live(until=lambda: identity(world).nodes[3].removed)
+    copy_claim(world, uid="another")
+    world.live()
+    assert world.is_done()
+    assert volumes_of(world, 3) == ["data-wal-3", "data-wal-3-copy"]
+    said = "Node 3 was taken out, and its id is not used again; volumes data-wal-3, data-wal-3-copy stay"
+    assert said in [event.message for event in world.kube.events]
+
+
+def volumes_of(world: RemovalWorld, node: int) -> list[str]:
+    """Claims with the labels of a node."""
+    found = world.objects.meta.items()
+    return sorted(key.name for (kind, key), meta in found if kind is ObjectKind.VOLUME and meta.node == node)
 
 
 def test_nothing_is_stopped_before_two_looks_that_lie_apart_found_nothing(world: RemovalWorld) -> None:

@@ -117,6 +117,14 @@ MUTANTS: tuple[Mutant, ...] = (
         of(stories.test_a_broker_is_emptied_stopped_forgotten_and_its_objects_go_but_for_its_volume),
     ),
     (
+        rewritten(removal, "_goes", "return is_own and any(", "return any("),
+        of(stories.test_a_claim_that_only_has_its_labels_stays_and_is_named),
+    ),
+    (
+        rewritten(removal, "_goes", "return is_own and any(", "return any("),
+        of(stories.test_a_claim_of_its_name_that_is_not_the_one_that_it_had_stays),
+    ),
+    (
         whoever_scales_to_0_takes_it_out,
         of(stories.test_one_that_somebody_scales_to_0_is_away_and_not_taken_out),
     ),

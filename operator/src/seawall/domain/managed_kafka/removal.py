@@ -186,10 +186,17 @@ def _clear_away(case: Case, removal: NodeRemoval) -> RemovalDecision:
     if gone:
         order = sorted(gone, key=lambda each: (each.kind is ObjectKind.VOLUME, each.kind.value, each.name))
         return _act(case, removal, "its objects are deleted", *(DeleteObject(each) for each in order))
-    kept = f"; its volume {volumes[0].name} stays" if volumes and not _goes(case, volumes[0]) else ""
-    message = f"Node {removal.node} was taken out, and its id is not used again{kept}"
+    message = f"Node {removal.node} was taken out, and its id is not used again{_kept(case, volumes)}"
     done = Event(EventType.NORMAL, EventReason.KAFKA_NODE_REMOVED, message)
     return _record(case.cluster, None, _without_own(case.cluster), message, done)
+
+
+def _kept(case: Case, volumes: list[FoundObject]) -> str:
+    """Whose claims stay: the node's own, and others that have its labels."""
+    kept = sorted(each.name for each in volumes if not _goes(case, each))
+    if len(kept) > 1:
+        return f"; volumes {', '.join(kept)} stay"
+    return f"; its volume {kept[0]} stays" if kept else ""
 
 
 def _left_behind(case: Case) -> int | None:
@@ -200,11 +207,13 @@ def _left_behind(case: Case) -> int | None:
 
 
 def _goes(case: Case, found: FoundObject) -> bool:
+    """A volume, if its pool says so and it is the node's own: whoever copies a claim copies its labels."""
     if found.kind is not ObjectKind.VOLUME:
         return found.owner_uid == case.cluster.metadata.uid
     number = found.node or 0
-    first = number - number % IDS_OF_A_POOL
-    return any(node.pool.storage.delete_claim for node in case.nodes if node.pool.first_id == first)
+    record, first = case.identity.nodes.get(number), number - number % IDS_OF_A_POOL
+    is_own = record is not None and found.uid == record.volume
+    return is_own and any(node.pool.storage.delete_claim for node in case.nodes if node.pool.first_id == first)
 
 
 def _ended(case: Case, removal: NodeRemoval | None) -> RemovalDecision:
