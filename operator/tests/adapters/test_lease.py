@@ -58,6 +58,22 @@ def test_one_that_lost_its_spec_is_given_back_without_a_word() -> None:
     assert not mine.is_leader()
 
 
+def test_a_term_ends_when_another_one_may_have_led() -> None:
+    api, now = OneLease({}), [0.0]
+    mine = Lease(cast("KubeApi", api), KEY, "me", monotonic=lambda: now[0])
+    assert mine.term() == 0
+    for at, term in ((0.0, 1), (3.0, 1), (12.9, 1), (23.0, 2), (24.0, 2)):
+        now[0] = at
+        assert mine.try_hold()
+        assert mine.term() == term, at
+    api.lease["spec"] = {"holderIdentity": "other"}
+    assert not mine.try_hold()
+    assert mine.term() == 2
+    api.lease["spec"] = {}
+    assert mine.try_hold()
+    assert mine.term() == 3
+
+
 def test_one_without_a_duration_lasts_as_long_as_ours() -> None:
     api, now = OneLease({"spec": {"holderIdentity": "other"}}), [0.0]
     mine = Lease(cast("KubeApi", api), KEY, "me", monotonic=lambda: now[0])

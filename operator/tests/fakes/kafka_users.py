@@ -18,12 +18,14 @@ class FakeKafkaUsers:
         acls: all rights that there are.
         silent: nothing is answered.
         refuses: the sentence by which it says no to changes.
+        loses_answers: passwords are set, and nobody hears of it.
     """
 
     passwords: dict[str, str] = field(default_factory=dict)
     acls: set[Acl] = field(default_factory=set)
     silent: bool = False
     refuses: str = ""
+    loses_answers: bool = False
 
     def find(self, names: Collection[str], principals: Collection[str]) -> UsersFound:
         """As Kafka knows them."""
@@ -35,6 +37,8 @@ class FakeKafkaUsers:
         """The only one from then on."""
         self._require_taken()
         self.passwords[user] = password.text
+        if self.loses_answers:
+            raise OutsideUnavailable("Kafka did not answer")
 
     def add_acls(self, acls: Collection[Acl]) -> None:
         """Gives rights."""

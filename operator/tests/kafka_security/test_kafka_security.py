@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import timedelta
+from typing import Any
 
 import pytest
 
@@ -11,6 +12,7 @@ from seawall.api.v1alpha1.cluster import WALCluster
 from seawall.domain.conditions import Outlook
 from seawall.domain.kafka_security.status import standing
 from seawall.domain.kafka_users import Acl
+from seawall.reconciler import Reconciler
 from tests.worlds.managed_world import WAL
 from tests.worlds.secured_world import DATABASE, NODES, OPERATOR, READER, YEAR, SecuredWorld, secret
 
@@ -202,6 +204,54 @@ def test_while_kafka_does_not_answer_nobody_knows_of_users(world: SecuredWorld) 
     world.kafka.users.silent = True
     world.live()
     assert world.told(USERS) == ("Unknown", "NotAsked", "Kafka does not answer")
+
+
+def ticks(process: Reconciler[Any, Any, Any, Any], count: int = 8) -> None:
+    """One process goes on, and nobody else."""
+    for _ in range(count):
+        process.tick(WAL)
+
+
+def test_a_user_that_comes_back_after_an_answer_was_lost_gets_its_password_again(world: SecuredWorld) -> None:
+    """It was taken out and put back: whether Kafka has discarded its password meanwhile nobody knows."""
+    process, users = world.security(), world.kafka.users
+    ticks(process)
+    users.loses_answers = True
+    world.drop_reader()
+    while users.may_log_in(READER, "staple"):
+        process.tick(WAL)
+    users.loses_answers = False
+    world.kube.apply(WAL, world.spec)
+    ticks(process)
+    assert users.may_log_in(READER, "staple")
+    assert (world.told(USERS) or ("",))[0] == "True"
+
+
+def test_a_password_whose_answer_was_lost_is_set_again(world: SecuredWorld) -> None:
+    process, users = world.security(), world.kafka.users
+    ticks(process)
+    users.loses_answers = True
+    world.change_password()
+    while not users.may_log_in(DATABASE, "battery"):
+        process.tick(WAL)
+    world.put_secrets()
+    users.loses_answers = False
+    ticks(process)
+    assert users.may_log_in(DATABASE, "horse")
+
+
+def test_what_another_process_gave_while_it_led_is_not_taken_for_what_this_one_gave(world: SecuredWorld) -> None:
+    first, second, users = world.security(), world.security(), world.kafka.users
+    ticks(first)
+    world.term = 2
+    world.drop_reader()
+    ticks(second)
+    assert not users.may_log_in(READER, "staple")
+    assert READER not in world.users()
+    world.term = 3
+    world.kube.apply(WAL, world.spec)
+    ticks(first)
+    assert users.may_log_in(READER, "staple")
 
 
 def test_an_operator_that_begins_anew_sets_passwords_again_and_tells_of_no_change(world: SecuredWorld) -> None:

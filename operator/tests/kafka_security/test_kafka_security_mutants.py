@@ -9,6 +9,7 @@ import pytest
 
 from seawall.controllers import kafka_security as users_controller
 from seawall.controllers import managed_kafka as nodes_controller
+from seawall.controllers.given import Given
 from seawall.domain.kafka_security import decide
 from seawall.domain.managed_kafka import case, certificates, plan
 from seawall.domain.managed_kafka import decide as nodes_decide
@@ -82,6 +83,7 @@ def comes_up() -> None:
 MADE = before_each(SecuredWorld, "create", lives.secrets_go, slice(6, 10))
 GIVEN = before_each(reader_is_new, "get_secret", lives.user_goes, slice(10, 14))
 MISSING = stories.test_nothing_is_started_while_a_secret_is_missing
+COMES_BACK = of_a_world(stories.test_a_user_that_comes_back_after_an_answer_was_lost_gets_its_password_again)
 LEFT = of_a_world(stories.test_a_user_that_leaves_the_spec_can_do_nothing_any_more)
 RIGHTS = of_a_world(stories.test_rights_that_somebody_gave_a_declared_user_are_taken_and_those_of_others_are_left)
 LOST_DISK = of_a_world(stories.test_a_lost_disk_gets_no_token_before_the_certificates_fit)
@@ -107,6 +109,14 @@ MUTANTS: tuple[Mutant, ...] = (
     ),
     (not_read_again, MADE),
     (not_decided_again, GIVEN),
+    (
+        rewritten(Given, "note", "if name != user}", "if name != user or given is None}"),
+        COMES_BACK,
+    ),
+    (
+        rewritten(Given, "_of", "if noted == term", "if True"),
+        of_a_world(stories.test_what_another_process_gave_while_it_led_is_not_taken_for_what_this_one_gave),
+    ),
     (rewritten(certificates, "_of_one", "if found.expires <= now:", "if False:"), of_a_fault(9)),
     (rewritten(certificates, "_of_one", "if found.begins > now:", "if False:"), of_a_fault(10)),
     (rewritten(certificates, "_of_one", "if not found.fits_key:", "if False:"), of_a_fault(6)),

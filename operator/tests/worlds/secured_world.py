@@ -91,6 +91,7 @@ class SecuredWorld(ManagedWorld):
         gains: how often somebody was given something who is not declared.
         unnamed: how often somebody was whom the status does not name.
         strangers: principals to whom somebody else gave rights.
+        term: how often a process has taken the Lease.
         elsewhere: how often rights or passwords changed in another Kafka than that of the WALCluster.
     """
 
@@ -102,6 +103,7 @@ class SecuredWorld(ManagedWorld):
     unnamed: int = 0
     known: tuple[frozenset[Acl], frozenset[tuple[str, str]]] | None = None
     elsewhere: int = 0
+    term: int = 1
     spec: dict[str, Any] = field(default_factory=lambda: dict(SECURED))
 
     def __post_init__(self) -> None:
@@ -118,7 +120,8 @@ class SecuredWorld(ManagedWorld):
         def guard(port: Any) -> Any:
             return port if calls is None else calls.guard(port)
 
-        controller = KafkaSecurityController(guard(self.kube), guard(self.clusters()), self.time, True)
+        ports = (guard(self.kube), guard(self.clusters()), self.time)
+        controller = KafkaSecurityController(*ports, True, lambda: self.term)
         return Reconciler(controller, may_write=lambda: True)
 
     def check(self, after: str) -> None:

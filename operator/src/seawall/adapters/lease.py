@@ -52,12 +52,18 @@ class Lease:
         self._monotonic = monotonic
         self._lock = threading.Lock()
         self._renewed: float | None = None
+        self._terms = 0
         self._observed_before: tuple[str, float] | None = None
 
     def is_leader(self) -> bool:
         """Whether this process holds the Lease now."""
         with self._lock:
             return self._renewed is not None and self._monotonic() - self._renewed < LEASE_RENEW_SECONDS
+
+    def term(self) -> int:
+        """How often this process has begun to lead: between two terms another one may have led."""
+        with self._lock:
+            return self._terms
 
     def try_hold(self) -> bool:
         """Takes or renews the Lease, if that is possible; returns whether this process holds it."""
@@ -69,7 +75,9 @@ class Lease:
         except SeawallError as error:
             _log.warning("%s", error)
             return self.is_leader()
+        has_led = self.is_leader()
         with self._lock:
+            self._terms += held and not has_led
             self._renewed = started if held else None
         return held
 

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import secrets
-import threading
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import ClassVar, assert_never
 
@@ -13,6 +12,7 @@ from seawall.api.v1alpha1.cluster import WALCluster, WALClusterStatus
 from seawall.api.v1alpha1.managed_kafka import ManagedKafka
 from seawall.api.v1alpha1.managed_security import ClientAuthentication
 from seawall.controllers.controller import Controller
+from seawall.controllers.given import Given
 from seawall.domain.errors import Conflict, OutsideUnavailable
 from seawall.domain.kafka_security.actions import (
     AddRights,
@@ -51,15 +51,15 @@ class KafkaSecurityController(Controller[WALCluster, Observed, WALClusterStatus,
     clock: Clock
     is_enabled: bool
     """Whether this process may run a Kafka."""
+    term: Callable[[], int]
+    """How often this process has taken the Lease: in between another one may have given passwords."""
     kind: str = KAFKA_SECURITY
-    _lock: threading.Lock = field(default_factory=threading.Lock)
-    _given: dict[Key, dict[str, str]] = field(default_factory=dict)
-    """By user the digest of the password that this process gave it: Kafka does not tell which it has."""
+    _given: Given = field(default_factory=Given)
+    """By user the digest of the password that this process gave it."""
 
     def forget(self, key: Key) -> None:
         """Forgets a WALCluster that is gone."""
-        with self._lock:
-            self._given.pop(key, None)
+        self._given.forget(key)
 
     def observe(self, obj: WALCluster) -> Observed:
         """Reads the Secrets, and asks Kafka once a broker is Online."""
@@ -70,8 +70,7 @@ class KafkaSecurityController(Controller[WALCluster, Observed, WALClusterStatus,
         certificates = read_certificates(self.kube, key, managed)
         if not self.is_enabled:
             return Observed(time, certificates, "this operator may not run a Kafka")
-        with self._lock:
-            given = dict(self._given.get(key, {}))
+        given = self._given.of(key, self.term())
         return Observed(time, certificates, self._ask(obj, managed), self._passwords(key, managed), given)
 
     def decide(self, obj: WALCluster, observed: Observed) -> SecurityDecision:
@@ -81,18 +80,21 @@ class KafkaSecurityController(Controller[WALCluster, Observed, WALClusterStatus,
     def perform(self, obj: WALCluster, action: SecurityAction) -> Event:
         """Does one action, if all that is read once more would have it so."""
         self._ask_again(obj, action, decide)
-        users = self._users(obj)
+        key, term, users = obj.metadata.key, self.term(), self._users(obj)
         match action:
             case RemoveRights():
                 users.remove_acls(action.acls)
             case AddRights():
                 users.add_acls(action.acls)
             case SetPassword():
-                users.set_password(action.user, self._observed_password(obj, action))
-                self._remember(obj.metadata.key, action.user, action.digest)
+                password = self._observed_password(obj, action)
+                self._given.note(key, term, action.user, None)
+                users.set_password(action.user, password)
+                self._given.note(key, term, action.user, action.digest)
             case DiscardPassword():
+                self._given.note(key, term, action.user, None)
                 users.set_password(action.user, Password(secrets.token_urlsafe(RANDOM_BYTES)))
-                self._remember(obj.metadata.key, action.user, DISCARDED)
+                self._given.note(key, term, action.user, DISCARDED)
             case _:
                 assert_never(action)
         return action.event()
@@ -124,7 +126,3 @@ class KafkaSecurityController(Controller[WALCluster, Observed, WALClusterStatus,
         if not isinstance(password, Password) or password.digest != action.digest:
             raise Conflict(f"the password of user {action.user} changed")
         return password
-
-    def _remember(self, key: Key, user: str, digest: str) -> None:
-        with self._lock:
-            self._given.setdefault(key, {})[user] = digest

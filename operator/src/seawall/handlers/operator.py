@@ -96,6 +96,7 @@ class Operator:
             self._settings.pod_namespace,
             self._strimzi(),
             KubeKafkaObjects(self._api) if self._settings.managed_kafka else None,
+            self._lease.term,
         )
         found = self._telemetry
         meters = Meters(found, found.wal, found.reassignments, found.restarts, found.brokers, found.subscriptions)

@@ -90,6 +90,11 @@ class Meters:
     subscriptions: SubscriptionMeter
 
 
+def _leads_on() -> int:
+    """Nobody else ever leads."""
+    return 0
+
+
 @dataclass(frozen=True, slots=True)
 class Outside:
     """All that a process reaches."""
@@ -109,6 +114,8 @@ class Outside:
     strimzi: Strimzi | None = None
     kafka_objects: KafkaObjects | None = None
     """None: this process may not run a Kafka; the chart gives the rights for it together with the setting."""
+    term: Callable[[], int] = _leads_on
+    """How often this process has taken the Lease."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,7 +169,7 @@ def wire(
         ),
         KafkaInSyncController(kube, outside.kafka_objects, outside.kafka_pods, clusters, clock, stopwatch),
         KafkaVolumesController(kube, outside.kafka_objects, clock),
-        KafkaSecurityController(kube, clusters, clock, outside.kafka_objects is not None),
+        KafkaSecurityController(kube, clusters, clock, outside.kafka_objects is not None, outside.term),
         KafkaConfigController(kube, clusters, clock, outside.kafka_objects is not None),
     )
     deletion = TopicDeletion(kube, ledgers, strimzi)
