@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Any
 
 import pytest
@@ -12,9 +12,25 @@ from seawall.api.v1alpha1.cluster import WALCluster
 from seawall.domain.conditions import Outlook
 from seawall.domain.kafka_security.status import standing
 from seawall.domain.kafka_users import Acl
+from seawall.domain.managed_kafka.certificates import Certificates, expires_soon
+from seawall.observe.certificates import read_certificates
 from seawall.reconciler import Reconciler
+from tests.fakes.kube import FakeKube
+from tests.kafka_security.test_certificates import KAFKA
+from tests.support.clock import START
 from tests.worlds.managed_world import WAL
-from tests.worlds.secured_world import DATABASE, NODES, OPERATOR, READER, YEAR, SecuredWorld, secret
+from tests.worlds.secured_world import (
+    DATABASE,
+    HOSTS,
+    NODES,
+    OPERATOR,
+    READER,
+    YEAR,
+    SecuredWorld,
+    authority,
+    secret,
+    secret_of,
+)
 
 CERTIFICATES, USERS = ConditionType.CERTIFICATES_VALID, ConditionType.KAFKA_USERS_READY
 
@@ -190,6 +206,43 @@ def test_the_end_of_a_certificate_is_told_thirty_days_before(world: SecuredWorld
     assert told is not None
     assert told[1] == "CertificatesUnusable"
     assert "expired at 2027-11-21T11:59:00Z" in told[2]
+
+
+def issued(begins: datetime, days: int) -> Certificates:
+    """Both, for so many days."""
+    kube = FakeKube()
+    for name, role, hosts in ((NODES, "node", HOSTS), (OPERATOR, "operator", ())):
+        made = authority().issue(f"seawall:wal:{role}", WAL.namespace, hosts, begins, timedelta(days=days))
+        kube.secrets[secret(name)] = secret_of(made, authority())
+    found = read_certificates(kube, WAL, KAFKA)
+    assert found is not None
+    return found
+
+
+@pytest.mark.parametrize(
+    ("days", "old", "is_well"),
+    [
+        (20, timedelta(hours=1), True),
+        (20, timedelta(days=14, hours=23), True),
+        (20, timedelta(days=15, hours=1), False),
+        (90, timedelta(days=67), True),
+        (90, timedelta(days=68), False),
+        (200, timedelta(days=169), True),
+        (200, timedelta(days=171), False),
+    ],
+)
+def test_a_short_certificate_is_reported_in_the_last_quarter_of_its_life(
+    days: int, old: timedelta, is_well: bool
+) -> None:
+    assert (expires_soon(issued(START, days), START + old) is None) is is_well
+
+
+def test_a_ca_that_ends_is_reported_thirty_days_before_however_short_what_it_signs() -> None:
+    """A certificate ends with its CA, and was renewed a week ago."""
+    until = authority().certificate.not_valid_after_utc
+    found = issued(until - timedelta(days=36), 90)
+    assert expires_soon(found, until - timedelta(days=31)) is None
+    assert "renew it" in (expires_soon(found, until - timedelta(days=29)) or "")
 
 
 def test_a_paused_one_changes_no_user(world: SecuredWorld) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable
+from datetime import timedelta
 
 import pytest
 
@@ -132,6 +133,16 @@ MUTANTS: tuple[Mutant, ...] = (
         of_a_fault(11),
     ),
     (rewritten(observed, "_is_signed_by", "return False", "return True"), of_a_fault(15)),
+    (
+        rewritten(certificates, "_soon", "min(CERTIFICATE_EXPIRES_SOON, life * CERTIFICATE_LAST_SHARE)", "timedelta(30)"),
+        lambda: stories.test_a_short_certificate_is_reported_in_the_last_quarter_of_its_life(
+            20, timedelta(hours=1), is_well=True
+        ),
+    ),
+    (
+        rewritten(observed, "_described", "*_last(above)", ""),
+        stories.test_a_ca_that_ends_is_reported_thirty_days_before_however_short_what_it_signs,
+    ),
     (rewritten(decide, "_actions", "has - wanted", "has - has"), RIGHTS),
     (rewritten(decide, "_actions", "wanted - has", "wanted - wanted"), RIGHTS),
     (rewritten(decide, "_actions", "{*case.recorded, *case.declared}", "{*case.declared}"), LEFT),

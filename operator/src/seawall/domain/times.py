@@ -63,6 +63,9 @@ MANAGED_KAFKA_EMPTY_FOR = timedelta(seconds=15)
 """For so long every look must find nothing on a broker before it is taken out."""
 CERTIFICATE_EXPIRES_SOON = timedelta(days=30)
 """So long before its end a certificate is reported: cert-manager has renewed one of 90 days by then."""
+CERTIFICATE_LAST_SHARE = 0.25
+"""So much of its life is left at the most when a certificate is reported that is made for less than 120 days:
+cert-manager renews by default when a third is left."""
 CERTIFICATE_SKEW = timedelta(minutes=1)
 """A certificate that a person makes begins so long before now: clocks of nodes may be behind. Nodes that began within
 it are not known to have the one of before."""

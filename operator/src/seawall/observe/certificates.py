@@ -91,15 +91,14 @@ def _described(content: _Content, authorities: Sequence[x509.Certificate]) -> Ce
     path = _path(leaf, content.chain[1:])
     above = [ca for ca in authorities if any(_is_signed_by(each, ca) or each == ca for each in path)]
     serves, connects = _uses(leaf)
+    ending = [*path, *_last(above)]
     return Certificate(
         secret=content.secret,
         subject=leaf.subject.rfc4514_string(),
         names=_names(leaf),
         begins=max(each.not_valid_before_utc for each in path),
-        expires=min(
-            *(each.not_valid_after_utc for each in path),
-            max((each.not_valid_after_utc for each in above), default=leaf.not_valid_after_utc),
-        ),
+        expires=min(each.not_valid_after_utc for each in ending),
+        times=tuple((each.not_valid_before_utc, each.not_valid_after_utc) for each in ending),
         serves=serves,
         connects=connects,
         fits_key=content.fits_key,
@@ -107,6 +106,11 @@ def _described(content: _Content, authorities: Sequence[x509.Certificate]) -> Ce
         signed_by=_identities(above),
         digest=_digest([*content.chain, *content.authorities]),
     )
+
+
+def _last(authorities: Sequence[x509.Certificate]) -> Sequence[x509.Certificate]:
+    """Of CAs that are believed alike the one that ends last; none of none."""
+    return sorted(authorities, key=lambda each: each.not_valid_after_utc)[-1:]
 
 
 def _path(leaf: x509.Certificate, others: Sequence[x509.Certificate]) -> list[x509.Certificate]:

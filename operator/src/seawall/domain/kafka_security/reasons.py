@@ -9,9 +9,10 @@ class CertificateReason(StrEnum):
     """How the certificates of a managed Kafka are; each member says the status of the condition, and what ends it."""
 
     VALID = "CertificatesFit"
-    """True. Both are valid for more than 30 days, and every node began with the one that is there."""
+    """True. Both are valid, neither ends soon, and every node began with the one that is there."""
     EXPIRES_SOON = "CertificateExpires"
-    """False. The message says which one ends within 30 days: renew it (docs/kafka.md#renewing-certificates)."""
+    """False. The message says which one ends within 30 days, or, if it is made for less than 120, has less than a
+    quarter of its life left: renew it (docs/kafka.md#renewing-certificates)."""
     OLD_IN_USE = "OldCertificateInUse"
     """False. Nodes began with another certificate, or other CAs, than are in the Secret now; they are restarted one
     after another, and KafkaNodesHealthy says what that waits for (docs/kafka.md#renewing-certificates)."""

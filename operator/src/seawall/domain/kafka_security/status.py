@@ -58,7 +58,7 @@ def _of_certificates(
         return "False", CertificateReason.OLD_IN_USE, f"{said}: KafkaNodesHealthy says what their restart waits for"
     if (soon := expires_soon(observed.certificates, now)) is not None:
         return "False", CertificateReason.EXPIRES_SOON, soon
-    return "True", CertificateReason.VALID, "certificates of nodes and operator are valid for more than 30 days"
+    return "True", CertificateReason.VALID, "certificates of nodes and operator are valid, and neither ends soon"
 
 
 def own_conditions(status: WALClusterStatus) -> tuple[Condition, ...]:

@@ -8,14 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 
 from seawall.api.meta import Key
 from seawall.api.v1alpha1.managed_kafka import ManagedKafka, node_host
 from seawall.domain.managed_kafka.subjects import node_subject, operator_subject
 from seawall.domain.managed_kafka.wanted_certificates import named_nodes
 from seawall.domain.text import few
-from seawall.domain.times import CERTIFICATE_EXPIRES_SOON
+from seawall.domain.times import CERTIFICATE_EXPIRES_SOON, CERTIFICATE_LAST_SHARE
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,6 +28,7 @@ class Certificate:
         names: the DNS names that it is for.
         begins: when its time begins.
         expires: when the first of its chain ends.
+        times: of each of its chain, and of the CA above that ends last, when it begins and when it ends.
         serves: whether a server may show it.
         connects: whether a client may show it.
         fits_key: whether the private key beside it is its own.
@@ -41,6 +42,7 @@ class Certificate:
     names: frozenset[str]
     begins: datetime
     expires: datetime
+    times: tuple[tuple[datetime, datetime], ...]
     serves: bool
     connects: bool
     fits_key: bool
@@ -117,10 +119,16 @@ def _written(at: datetime) -> str:
     return at.isoformat(timespec="seconds").replace("+00:00", "Z")
 
 
+def _soon(life: timedelta) -> timedelta:
+    """How long before its end one that is made for so long is reported: a short one would always end soon."""
+    return min(CERTIFICATE_EXPIRES_SOON, life * CERTIFICATE_LAST_SHARE)
+
+
 def expires_soon(found: Certificates, now: datetime) -> str | None:
-    """Which one ends within 30 days, in one sentence; None: none does."""
+    """Which one ends soon, in one sentence; None: none does."""
     known = [each for each in (found.nodes, found.operator) if not isinstance(each, str)]
-    first = min(known, key=lambda each: each.expires, default=None)
-    if first is None or first.expires - now > CERTIFICATE_EXPIRES_SOON:
+    ending = [each for each in known if any(now >= ends - _soon(ends - begins) for begins, ends in each.times)]
+    first = min(ending, key=lambda each: each.expires, default=None)
+    if first is None:
         return None
     return f"the certificate in Secret {first.secret} expires at {_written(first.expires)}: renew it"
