@@ -8,11 +8,12 @@ from datetime import timedelta
 import pytest
 
 from seawall.api.meta import ConditionType
+from seawall.domain.kafka import NoKafka, Unreachable
 from seawall.domain.managed_kafka import properties
 from seawall.domain.managed_kafka.objects import ObjectKind
-from tests.worlds.certificate_roll_world import OTHER, OWN, CertificateRollWorld
+from tests.worlds.certificate_roll_world import OTHER, OWN, CertificateRollWorld, issued
 from tests.worlds.managed_world import BROKERS, CONTROLLERS, WAL
-from tests.worlds.secured_world import NODES
+from tests.worlds.secured_world import NODES, OPERATOR, authority, secret, secret_of
 
 BROUGHT_UP = CertificateRollWorld()
 BROUGHT_UP.bring_up()
@@ -166,6 +167,46 @@ def test_what_a_newer_seawall_writes_there_in_another_way_restarts_nobody(world:
         world.objects.update_pod(WAL, node, certificate=pod.certificate.replace("{", '{"newer":1,'))
     world.live(ticks=40)
     assert world.evicted == []
+
+
+def put_operator(world: CertificateRollWorld, signer: str, *trusts: str) -> None:
+    """Somebody puts another certificate into Seawall's own Secret; nodes that do not believe it do not answer."""
+    pair = issued("operator", signer, 1, world.held_now.begins, ())
+    world.kube.secrets[secret(OPERATOR)] = secret_of(pair, *map(authority, trusts))
+    world.kafka.unreachable = NoKafka(Unreachable.NOT_ANSWERING, "the handshake failed")
+
+
+def test_a_certificate_of_seawalls_that_is_faster_than_the_nodes_is_named(world: CertificateRollWorld) -> None:
+    world.trust(OWN, OTHER)
+    put_operator(world, OTHER, OWN, OTHER)
+    world.live(ticks=40)
+    said = f"nodes 0, 1, 2 and 3 more began with a ca.crt that has no CA which signed the certificate in Secret {OPERATOR}"
+    assert said in told(world, ConditionType.KAFKA_NODES_HEALTHY)
+    assert told(world, ConditionType.KAFKA_NODES_HEALTHY).count(OPERATOR) == 1
+    assert f"Kafka does not answer: {said}" in world.roll().message
+    assert "KafkaNodesHealthy says what" in told(world, ConditionType.CERTIFICATES_VALID)
+    assert world.evicted == []
+    put_operator(world, OWN, OWN, OTHER)
+    world.kafka.unreachable = None
+    assert rolled(world) == ORDER, "the way out that the sentence names"
+
+
+def test_whom_seawall_does_not_believe_any_more_is_named(world: CertificateRollWorld) -> None:
+    world.trust(OWN, OTHER)
+    rolled(world)
+    world.evicted.clear()
+    world.renew(OTHER, OWN, OTHER)
+    put_operator(world, OTHER, OTHER)
+    world.live(ticks=40)
+    said = f"no CA in ca.crt of Secret {OPERATOR} signed the certificate with which nodes 0, 1, 2 and 3 more began"
+    assert said in told(world, ConditionType.KAFKA_NODES_HEALTHY)
+    assert world.evicted == []
+
+
+def test_a_kafka_that_is_silent_for_another_reason_is_told_so(world: CertificateRollWorld) -> None:
+    put_operator(world, OWN, OWN)
+    world.live(ticks=40)
+    assert OPERATOR not in told(world, ConditionType.KAFKA_NODES_HEALTHY)
 
 
 def names(*nodes: int) -> tuple[str, ...]:

@@ -7,9 +7,10 @@ from collections.abc import Callable
 
 import pytest
 
+from seawall.controllers import kafka_roll
 from seawall.controllers.kafka_roll import KafkaRollController
 from seawall.domain.managed_kafka import certificates as fitting
-from seawall.domain.managed_kafka import plan, renewal, roll_facts, wanted_certificates
+from seawall.domain.managed_kafka import decide, plan, renewal, roll_facts, wanted_certificates
 from seawall.domain.managed_kafka.case import Case
 from seawall.observe import certificates
 from tests.kafka_security import test_certificates
@@ -56,6 +57,14 @@ MUTANTS: tuple[Mutant, ...] = (
     (
         rewritten(renewal, "_strangeness", "now.trusted.isdisjoint(found.signed_by)", "False"),
         of(stories.test_a_ca_that_is_dropped_before_all_have_another_certificate_restarts_nobody),
+    ),
+    (
+        rewritten(decide, "_with_why_silent", "why is None or why in verdict.message", "True"),
+        of(stories.test_whom_seawall_does_not_believe_any_more_is_named),
+    ),
+    (
+        rewritten(roll_facts, "roll_facts", "(answer, case.why_silent)", "(answer,)", kafka_roll),
+        of(stories.test_a_certificate_of_seawalls_that_is_faster_than_the_nodes_is_named),
     ),
     (
         rewritten(Case, "why_stranger", "node is None or each != node.id", "True"),

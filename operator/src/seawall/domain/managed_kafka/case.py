@@ -122,6 +122,18 @@ class Case:
         others = {each: read for each, read in self._read.items() if node is None or each != node.id}
         return None if now is None else why_strangers(now, others)
 
+    @property
+    def why_silent(self) -> str | None:
+        """Why nodes that run do not let this operator ask Kafka, or it them; None: it was answered, or nobody knows.
+
+        A node that began with what is in its Secret now is judged by that Secret (`unusable`).
+        """
+        found, now = self.observed.certificates, self._in_secret
+        if not isinstance(self.observed.kafka, str) or found is None or isinstance(found.operator, str):
+            return None
+        read = {node: each for node, each in self._read.items() if now is None or each.digest != now.digest}
+        return why_strangers(found.operator, read)
+
     def has_old_certificate(self, node: Node) -> bool:
         """Whether it began with something else than is in its Secret now: Kafka reads that when it begins.
 

@@ -96,9 +96,15 @@ def _manage(case: Case) -> ManagedDecision:
     if (former := of_a_former_life(case)) is not None:
         message = f"{former} is of an earlier WALCluster of this name: it has to go first"
         return _publishing(case.cluster, case.observed, _verdict(Reason.FORMER_LIFE, message), managed=status)
-    verdict = _judge(case, statuses)
+    verdict = _with_why_silent(case, _judge(case, statuses))
     decision = _publishing(case.cluster, case.observed, verdict, *plan(case), managed=status)
     return replace(decision, pace=MANAGED_KAFKA_LOST_SECONDS) if decision.actions and _is_lost(case) else decision
+
+
+def _with_why_silent(case: Case, verdict: Verdict) -> Verdict:
+    """While Seawall cannot ask, whoever waits for Kafka waits for that."""
+    why = case.why_silent
+    return verdict if why is None or why in verdict.message else replace(verdict, message=f"{verdict.message}; {why}")
 
 
 def _is_lost(case: Case) -> bool:

@@ -45,10 +45,10 @@ def parse_read(text: str | None) -> ReadCertificate | None:
 
 
 def why_strangers(now: Certificate, read: Mapping[int, ReadCertificate]) -> str | None:
-    """Why a node that begins now would be a stranger to those that run, in one sentence; None: it would not.
+    """Why a node that begins now, or the operator, is a stranger to nodes that run, in one sentence; None: it is not.
 
     Args:
-        now: what it would read.
+        now: what it would read, or what the operator has.
         read: by node what those that run have read; whose pod does not say so is not asked.
     """
     return next(_strangeness(now, read), None)

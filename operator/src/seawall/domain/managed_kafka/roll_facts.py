@@ -73,7 +73,7 @@ def roll_facts(case: Case, *, is_cut: bool | None = False) -> KafkaFacts:
         now=time.shared,
         nodes=tuple(_member(case, node, pod) for node in case.nodes if (pod := case.pod(node)) is not None),
         missing=tuple(node.name for node in case.nodes if case.pod(node) is None),
-        kafka_problem=answer if isinstance(answer, str) else None,
+        kafka_problem=": ".join(filter(None, (answer, case.why_silent))) if isinstance(answer, str) else None,
         is_moving=None,
         is_cut=is_cut,
         is_datanode_away=_is_datanode_away(cluster),
