@@ -232,7 +232,7 @@ def issued(begins: datetime, days: int) -> Certificates:
     ],
 )
 def test_a_short_certificate_is_reported_in_the_last_quarter_of_its_life(
-    days: int, old: timedelta, is_well: bool
+    days: int, old: timedelta, *, is_well: bool
 ) -> None:
     assert (expires_soon(issued(START, days), START + old) is None) is is_well
 

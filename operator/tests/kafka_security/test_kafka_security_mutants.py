@@ -134,7 +134,9 @@ MUTANTS: tuple[Mutant, ...] = (
     ),
     (rewritten(observed, "_is_signed_by", "return False", "return True"), of_a_fault(15)),
     (
-        rewritten(certificates, "_soon", "min(CERTIFICATE_EXPIRES_SOON, life * CERTIFICATE_LAST_SHARE)", "timedelta(30)"),
+        rewritten(
+            certificates, "_soon", "min(CERTIFICATE_EXPIRES_SOON, life * CERTIFICATE_LAST_SHARE)", "timedelta(30)"
+        ),
         lambda: stories.test_a_short_certificate_is_reported_in_the_last_quarter_of_its_life(
             20, timedelta(hours=1), is_well=True
         ),

@@ -13,7 +13,7 @@ from seawall.domain.managed_kafka import properties
 from seawall.domain.managed_kafka.objects import ObjectKind
 from tests.worlds.certificate_roll_world import OTHER, OWN, CertificateRollWorld, issued
 from tests.worlds.managed_world import BROKERS, CONTROLLERS, WAL
-from tests.worlds.secured_world import NODES, OPERATOR, authority, secret, secret_of
+from tests.worlds.secured_world import NODES, OPERATOR, YEAR, authority, secret, secret_of
 
 BROUGHT_UP = CertificateRollWorld()
 BROUGHT_UP.bring_up()
@@ -169,6 +169,44 @@ def test_what_a_newer_seawall_writes_there_in_another_way_restarts_nobody(world:
     assert world.evicted == []
 
 
+def test_a_certificate_that_ended_under_nodes_restarts_none_of_them_and_is_told_with_its_date(
+    world: CertificateRollWorld, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A newer Seawall waited for approval for longer than the old certificate lasted."""
+    until = "2027-11-21T11:59:00Z"
+    monkeypatch.setattr(properties, "JVM_OPTIONS", f"{properties.JVM_OPTIONS}-Dnew=1\n")
+    world.time.time += YEAR - timedelta(days=20)
+    world.renew()
+    world.live(ticks=40)
+    assert f"and what they use ends at {until}" in told(world, ConditionType.CERTIFICATES_VALID)
+    world.time.time += timedelta(days=30)
+    managed = world.found().status.managed_kafka
+    assert managed is not None
+    assert managed.awaiting_approval is not None
+    world.annotate(approve_rollout=managed.awaiting_approval)
+    world.live(ticks=60)
+    assert world.evicted == []
+    said = f"nodes 0, 1, 2 and 2 more run with a certificate that ended at {until}, which nobody believes"
+    assert said in told(world, ConditionType.KAFKA_NODES_HEALTHY)
+    for node in ORDER:
+        world.kill(node)
+    assert rolled(world) == ORDER, "the way out that the sentence names"
+
+
+def test_one_that_began_since_the_new_certificate_is_valid_has_read_it(world: CertificateRollWorld) -> None:
+    """Whatever its template says: it died by itself while the others waited."""
+    world.time.time += YEAR - timedelta(days=20)
+    world.renew()
+    world.rolls = False
+    for node in (each for each in ORDER if each != 2):
+        world.kill(node)
+        world.live(ticks=10)
+        assert node in world.running
+    world.time.time += timedelta(days=30)
+    world.rolls = True
+    assert rolled(world)[0] == 2, "it is the only one that nobody believes, and no other may go before"
+
+
 def put_operator(world: CertificateRollWorld, signer: str, *trusts: str) -> None:
     """Somebody puts another certificate into Seawall's own Secret; nodes that do not believe it do not answer."""
     pair = issued("operator", signer, 1, world.held_now.begins, ())
@@ -180,7 +218,8 @@ def test_a_certificate_of_seawalls_that_is_faster_than_the_nodes_is_named(world:
     world.trust(OWN, OTHER)
     put_operator(world, OTHER, OWN, OTHER)
     world.live(ticks=40)
-    said = f"nodes 0, 1, 2 and 3 more began with a ca.crt that has no CA which signed the certificate in Secret {OPERATOR}"
+    said = "nodes 0, 1, 2 and 3 more began with a ca.crt that has no CA which signed the certificate in Secret"
+    said = f"{said} {OPERATOR}"
     assert said in told(world, ConditionType.KAFKA_NODES_HEALTHY)
     assert told(world, ConditionType.KAFKA_NODES_HEALTHY).count(OPERATOR) == 1
     assert f"Kafka does not answer: {said}" in world.roll().message
@@ -201,6 +240,15 @@ def test_whom_seawall_does_not_believe_any_more_is_named(world: CertificateRollW
     said = f"no CA in ca.crt of Secret {OPERATOR} signed the certificate with which nodes 0, 1, 2 and 3 more began"
     assert said in told(world, ConditionType.KAFKA_NODES_HEALTHY)
     assert world.evicted == []
+
+
+def test_a_certificate_of_seawalls_is_named_also_where_no_roll_waits_for_it(world: CertificateRollWorld) -> None:
+    world.lose_secret(NODES)
+    put_operator(world, OTHER, OTHER)
+    world.live(ticks=40)
+    assert world.roll().stage is None
+    said = told(world, ConditionType.KAFKA_NODES_HEALTHY)
+    assert f"has no CA which signed the certificate in Secret {OPERATOR}" in said
 
 
 def test_a_kafka_that_is_silent_for_another_reason_is_told_so(world: CertificateRollWorld) -> None:

@@ -32,6 +32,15 @@ def of(story: Story) -> Callable[[], None]:
 
 
 LEAVING = of(stories.test_nobody_gets_a_certificate_without_the_name_of_one_that_is_not_out_yet)
+
+
+def ended() -> None:
+    """A story that is of a newer Seawall by a patch of its own."""
+    with pytest.MonkeyPatch.context() as patch:
+        world = copy.deepcopy(stories.BROUGHT_UP)
+        stories.test_a_certificate_that_ended_under_nodes_restarts_none_of_them_and_is_told_with_its_date(world, patch)
+
+
 RENEWED = of(stories.test_a_renewed_certificate_is_read_by_each_node_once_in_the_order_of_a_roll)
 MUTANTS: tuple[Mutant, ...] = (
     (rewritten(wanted_certificates, "named_nodes", ", *leaving", "", fitting), LEAVING),
@@ -59,8 +68,12 @@ MUTANTS: tuple[Mutant, ...] = (
         of(stories.test_a_ca_that_is_dropped_before_all_have_another_certificate_restarts_nobody),
     ),
     (
+        rewritten(renewal, "_strangeness", "if node in ended", "if False"),
+        ended,
+    ),
+    (
         rewritten(decide, "_with_why_silent", "why is None or why in verdict.message", "True"),
-        of(stories.test_whom_seawall_does_not_believe_any_more_is_named),
+        of(stories.test_a_certificate_of_seawalls_is_named_also_where_no_roll_waits_for_it),
     ),
     (
         rewritten(roll_facts, "roll_facts", "(answer, case.why_silent)", "(answer,)", kafka_roll),

@@ -95,7 +95,9 @@ MUTANTS: tuple[Mutant, ...] = (
         of(stories.test_it_waits_for_who_else_is_disrupted),
     ),
     (
-        rewritten(removal, "_go_on", "(unstartable := case.too_old or case.unusable_to_who_stays) is not None", "False"),
+        rewritten(
+            removal, "_go_on", "(unstartable := case.too_old or case.unusable_to_who_stays) is not None", "False"
+        ),
         of(stories.test_none_is_stopped_for_good_while_none_may_begin),
     ),
     (

@@ -1,4 +1,4 @@
-"""A broker is taken out of a managed Kafka whose certificate lacks its name by then, as who edits both at once has it."""
+"""A broker is taken out of a managed Kafka whose certificate lacks its name already: both were edited at once."""
 
 from __future__ import annotations
 

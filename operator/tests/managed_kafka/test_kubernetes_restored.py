@@ -171,7 +171,7 @@ def answer(
     ],
 )
 def test_kafka_knows_a_node_that_is_registered_or_votes_or_has_a_replica(
-    node: int, said: KafkaAnswer | str, known: bool | None
+    node: int, said: KafkaAnswer | str, *, known: bool | None
 ) -> None:
     assert {*BROKERS, *CONTROLLERS} == nodes().keys()
     assert is_known(nodes()[node], said) is known

@@ -143,16 +143,16 @@ RESTORED: tuple[Mutant, ...] = (
         restored.test_a_node_that_joins_is_formatted_when_kafka_says_that_it_never_heard_of_it,
     ),
     (
-        rewritten(case, "doubtful_nodes", " or case.is_newcomer(node)", "", controller),
+        rewritten(case, "doubtful_nodes", "node.id in joining or ", "", controller),
         of_a_world(stories.test_a_node_that_is_added_later_gets_a_token_for_the_pod_that_asked),
     ),
     (
-        rewritten(volumes, "is_known", "node.id in each.replicas for", "False for", restored),
+        rewritten(volumes, "_is_of_brokers", "node.id in each.replicas for", "False for"),
         partial(
             restored.test_kafka_knows_a_node_that_is_registered_or_votes_or_has_a_replica,
             0,
             restored.answer(brokers=(1,), partitions=(1, 0)),
-            True,
+            known=True,
         ),
     ),
     (

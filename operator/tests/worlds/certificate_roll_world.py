@@ -71,14 +71,16 @@ class CertificateRollWorld(RollWorld, SecuredWorld):
         if node.id not in self.running:
             return
         self.read[node.id] = self.held_now
+        self.objects.update_pod(WAL, node.id, began=self.time.time)
         if not self.is_believed(node.id, self.held_now):
             self.running.discard(node.id)
             self.objects.update_pod(WAL, node.id, is_started=True, is_ready=False, trouble="")
 
     def is_believed(self, node: int, shown: Read) -> bool:
         """Whether it and all others that run let each other in."""
-        others = (self.read[each] for each in self.running - {node})
-        return all(other.believes(shown) and shown.believes(other) for other in others)
+        others = [self.read[each] for each in self.running - {node}]
+        is_valid = all(self.time.time < other.begins + YEAR for other in others)
+        return is_valid and all(other.believes(shown) and shown.believes(other) for other in others)
 
     def _judge(self, node: int, *, is_up: bool) -> None:
         super()._judge(node, is_up=is_up)

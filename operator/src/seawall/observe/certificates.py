@@ -98,6 +98,7 @@ def _described(content: _Content, authorities: Sequence[x509.Certificate]) -> Ce
         names=_names(leaf),
         begins=max(each.not_valid_before_utc for each in path),
         expires=min(each.not_valid_after_utc for each in ending),
+        shown_until=min(each.not_valid_after_utc for each in path),
         times=tuple((each.not_valid_before_utc, each.not_valid_after_utc) for each in ending),
         serves=serves,
         connects=connects,

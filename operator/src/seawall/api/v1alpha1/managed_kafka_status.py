@@ -49,6 +49,9 @@ class ManagedNodeStatus(StatusModel):
     old_certificate: StrictBool = False
     """Whether it began with another certificate, or other CAs, than are in its Secret now. It is restarted when its
     turn comes."""
+    old_certificate_expires: datetime | None = None
+    """When that other certificate ends: from then on nobody believes the node. Absent: it began with the one in its
+    Secret, or its pod does not tell."""
     leaving: StrictBool = False
     """Whether it is to be taken out."""
     message: Annotated[str, Field(max_length=512)] = ""

@@ -19,7 +19,7 @@ from seawall.domain.conditions import (
 from seawall.domain.decision import UNANSWERED, Published
 from seawall.domain.kafka_security.observed import Observed
 from seawall.domain.kafka_security.reasons import CertificateReason, UsersReason
-from seawall.domain.managed_kafka.certificates import expires_soon, why_unusable
+from seawall.domain.managed_kafka.certificates import expires_soon, why_unusable, written
 from seawall.domain.times import MANAGED_KAFKA_POLL_SECONDS
 
 CERTIFICATES, USERS = ConditionType.CERTIFICATES_VALID, ConditionType.KAFKA_USERS_READY
@@ -55,6 +55,8 @@ def _of_certificates(
     nodes = () if cluster.status.managed_kafka is None else cluster.status.managed_kafka.nodes
     if old := [str(node.id) for node in nodes if node.old_certificate]:
         said = f"nodes {', '.join(old)} began with another certificate, or other CAs, than are in their Secret now"
+        if ends := [node.old_certificate_expires for node in nodes if node.old_certificate_expires is not None]:
+            said = f"{said}, and what they use ends at {written(min(ends))}"
         return "False", CertificateReason.OLD_IN_USE, f"{said}: KafkaNodesHealthy says what their restart waits for"
     if (soon := expires_soon(observed.certificates, now)) is not None:
         return "False", CertificateReason.EXPIRES_SOON, soon

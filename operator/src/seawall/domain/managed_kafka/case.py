@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from datetime import datetime
 from functools import cached_property
 
 from seawall.api.meta import Key
@@ -53,6 +54,21 @@ class Case:
         """By node what it read when it began, of those whose pods say so."""
         pods = self.observed.found.pods
         return {node: read for node, pod in pods.items() if (read := parse_read(pod.certificate)) is not None}
+
+    @cached_property
+    def _ended(self) -> Mapping[int, datetime]:
+        """By node when the certificate ended with which it runs.
+
+        One that began since the one in the Secret is valid has read that, whatever its template says: it ended by
+        itself, or a person deleted its pod.
+        """
+        now, time = self._in_secret, self.observed.time.now
+        if now is None:
+            return {}
+        pods = self.observed.found.pods.values()
+        before = {pod.node for pod in pods if pod.began is not None and pod.began < now.begins}
+        ends = {node: read.expires for node, read in self._read.items() if node in before}
+        return {node: at for node, at in ends.items() if at is not None and at <= time}
 
     @property
     def key(self) -> Key:
@@ -120,7 +136,7 @@ class Case:
         """
         now = self._in_secret
         others = {each: read for each, read in self._read.items() if node is None or each != node.id}
-        return None if now is None else why_strangers(now, others)
+        return None if now is None else why_strangers(now, others, self._ended)
 
     @property
     def why_silent(self) -> str | None:
@@ -132,7 +148,7 @@ class Case:
         if not isinstance(self.observed.kafka, str) or found is None or isinstance(found.operator, str):
             return None
         read = {node: each for node, each in self._read.items() if now is None or each.digest != now.digest}
-        return why_strangers(found.operator, read)
+        return why_strangers(found.operator, read, self._ended)
 
     def has_old_certificate(self, node: Node) -> bool:
         """Whether it began with something else than is in its Secret now: Kafka reads that when it begins.
@@ -146,6 +162,11 @@ class Case:
         if (read := self._read.get(node.id)) is not None:
             return read.digest != now.digest
         return pod.began is not None and pod.began < now.begins
+
+    def old_certificate_expires(self, node: Node) -> datetime | None:
+        """When the certificate ends with which it runs, if that is an old one; None: it is not, or nobody knows."""
+        read = self._read.get(node.id) if self.has_old_certificate(node) else None
+        return None if read is None else read.expires
 
     def is_newcomer(self, node: Node) -> bool:
         """Whether it joins a Kafka in which there may be records, and waits with an empty volume."""
@@ -197,9 +218,10 @@ def pinned_id(cluster: WALCluster) -> str | None:
 
 
 def doubtful_nodes(cluster: WALCluster, nodes: tuple[Node, ...], observed: Observed) -> tuple[Node, ...]:
-    """The nodes whose volume is lost, as far as the identity tells, and those that it takes for new ones."""
+    """The nodes whose volume is lost, as far as the identity tells, and brokers that it takes for new ones."""
     identity = find_identity(nodes, observed, pinned_id(cluster))
     if not isinstance(identity, Identity):
         return ()
     case = Case(cluster, nodes, observed, identity)
-    return tuple(node for node in nodes if case.volume_state(node) is VolumeState.LOST or case.is_newcomer(node))
+    joining = {node.id for node in nodes if node.pool.is_broker and case.is_newcomer(node)}
+    return tuple(node for node in nodes if node.id in joining or case.volume_state(node) is VolumeState.LOST)

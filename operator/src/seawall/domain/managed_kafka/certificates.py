@@ -28,6 +28,7 @@ class Certificate:
         names: the DNS names that it is for.
         begins: when its time begins.
         expires: when the first of its chain ends.
+        shown_until: the same without the CA above: Java believes one whose time is over.
         times: of each of its chain, and of the CA above that ends last, when it begins and when it ends.
         serves: whether a server may show it.
         connects: whether a client may show it.
@@ -42,6 +43,7 @@ class Certificate:
     names: frozenset[str]
     begins: datetime
     expires: datetime
+    shown_until: datetime
     times: tuple[tuple[datetime, datetime], ...]
     serves: bool
     connects: bool
@@ -102,9 +104,9 @@ def _of_one(found: Certificate, subject: str, now: datetime) -> Iterator[str]:
     if found.subject != subject:
         yield f"has the subject {found.subject}, and not {subject}"
     if found.expires <= now:
-        yield f"expired at {_written(found.expires)}"
+        yield f"expired at {written(found.expires)}"
     if found.begins > now:
-        yield f"is not valid before {_written(found.begins)}"
+        yield f"is not valid before {written(found.begins)}"
     if not found.connects:
         yield "is not for clients (extended key usage), and nodes are clients of each other"
     if not found.signed_by & found.trusted:
@@ -115,7 +117,8 @@ def _covers(names: frozenset[str], host: str) -> bool:
     return host in names or f"*.{host.partition('.')[2]}" in names
 
 
-def _written(at: datetime) -> str:
+def written(at: datetime) -> str:
+    """A time, for people."""
     return at.isoformat(timespec="seconds").replace("+00:00", "Z")
 
 
@@ -131,4 +134,4 @@ def expires_soon(found: Certificates, now: datetime) -> str | None:
     first = min(ending, key=lambda each: each.expires, default=None)
     if first is None:
         return None
-    return f"the certificate in Secret {first.secret} expires at {_written(first.expires)}: renew it"
+    return f"the certificate in Secret {first.secret} expires at {written(first.expires)}: renew it"

@@ -8,11 +8,12 @@ restarted with a certificate that the others do not believe (docs/adr/0075-certi
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from datetime import datetime
 
 from pydantic import ValidationError
 
 from seawall.api.meta import StatusModel
-from seawall.domain.managed_kafka.certificates import Certificate
+from seawall.domain.managed_kafka.certificates import Certificate, written
 from seawall.domain.text import few
 
 
@@ -23,16 +24,23 @@ class ReadCertificate(StatusModel):
         digest: of the certificate, those that signed it, and the CAs.
         signed_by: the CAs above it.
         trusts: the CAs that it believes.
+        expires: when the first of what it shows ends; None: an older Seawall did not write that.
     """
 
     digest: str
     signed_by: tuple[str, ...] = ()
     trusts: tuple[str, ...] = ()
+    expires: datetime | None = None
 
 
 def annotation_of(now: Certificate) -> str:
     """What a template says of the Secret of the nodes as it is now."""
-    read = ReadCertificate(digest=now.digest, signed_by=tuple(sorted(now.signed_by)), trusts=tuple(sorted(now.trusted)))
+    read = ReadCertificate(
+        digest=now.digest,
+        signed_by=tuple(sorted(now.signed_by)),
+        trusts=tuple(sorted(now.trusted)),
+        expires=now.shown_until,
+    )
     return read.model_dump_json(by_alias=True)
 
 
@@ -44,17 +52,22 @@ def parse_read(text: str | None) -> ReadCertificate | None:
         return None
 
 
-def why_strangers(now: Certificate, read: Mapping[int, ReadCertificate]) -> str | None:
+def why_strangers(now: Certificate, read: Mapping[int, ReadCertificate], ended: Mapping[int, datetime]) -> str | None:
     """Why a node that begins now, or the operator, is a stranger to nodes that run, in one sentence; None: it is not.
 
     Args:
         now: what it would read, or what the operator has.
         read: by node what those that run have read; whose pod does not say so is not asked.
+        ended: by node of these when the certificate ended with which it runs.
     """
-    return next(_strangeness(now, read), None)
+    return next(_strangeness(now, read, ended), None)
 
 
-def _strangeness(now: Certificate, read: Mapping[int, ReadCertificate]) -> Iterator[str]:
+def _strangeness(now: Certificate, read: Mapping[int, ReadCertificate], ended: Mapping[int, datetime]) -> Iterator[str]:
+    if gone := [node for node in read if node in ended]:
+        runs = f"{_nodes(gone)} {'run' if len(gone) > 1 else 'runs'} with a certificate that ended at"
+        pods = "their pods, all at once, so that they read" if len(gone) > 1 else "its pod, so that it reads"
+        yield f"{runs} {written(min(ended[node] for node in gone))}, which nobody believes: delete {pods} the new one"
     if doubts := [node for node, found in read.items() if now.signed_by.isdisjoint(found.trusts)]:
         yield (
             f"{_nodes(doubts)} began with a ca.crt that has no CA which signed the certificate in Secret {now.secret}: "

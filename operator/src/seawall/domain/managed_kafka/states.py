@@ -30,6 +30,7 @@ def node_statuses(case: Case) -> tuple[ManagedNodeStatus, ...]:
             state=node_state(case, node, was.get(node.id)),
             outdated=_is_outdated(case, node),
             old_certificate=case.has_old_certificate(node),
+            old_certificate_expires=case.old_certificate_expires(node),
             leaving=node.is_leaving,
             message=describe(case, node)[:LONGEST],
         )

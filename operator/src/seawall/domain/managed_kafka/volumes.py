@@ -18,7 +18,7 @@ from seawall.domain.kafka import by_number
 from seawall.domain.managed_kafka.found import FoundObject, FoundPod, KafkaAnswer
 from seawall.domain.managed_kafka.identity import NodeRecord
 from seawall.domain.managed_kafka.node import Node
-from seawall.domain.partitions import BrokerState, Partition, PartitionId, QuorumReplica
+from seawall.domain.partitions import BrokerState, Partition, PartitionId, Quorum, QuorumReplica
 from seawall.domain.text import few
 from seawall.domain.times import MANAGED_KAFKA_CLEARED_MS
 
@@ -58,13 +58,17 @@ def is_known(node: Node, answer: KafkaAnswer | str) -> bool | None:
     """
     if isinstance(answer, str):
         return None
-    if node.pool.is_controller:
-        if isinstance(answer.quorum, str):
-            return None
-        if any(each.id == node.id for each in answer.quorum.voters):
-            return True
-    if not node.pool.is_broker:
-        return False
+    found = [_has_vote(node, answer.quorum)] if node.pool.is_controller else []
+    found += [_is_of_brokers(node, answer)] if node.pool.is_broker else []
+    return True if True in found else None if None in found else False
+
+
+def _has_vote(node: Node, quorum: Quorum | str) -> bool | None:
+    return None if isinstance(quorum, str) else any(each.id == node.id for each in quorum.voters)
+
+
+def _is_of_brokers(node: Node, answer: KafkaAnswer) -> bool | None:
+    """Whether it is registered, or in the replicas of a partition."""
     if node.id in answer.brokers:
         return True
     if answer.partitions is None or isinstance(answer.partitions, str):

@@ -29,9 +29,7 @@ def named_nodes(kafka: ManagedKafka, leaving: Iterable[int] = ()) -> list[int]:
     return sorted({*(node for node, _ in kafka.nodes), *leaving})
 
 
-def wanted_certificates(
-    cluster: Key, kafka: ManagedKafka, leaving: Iterable[int] = ()
-) -> Iterator[WantedCertificate]:
+def wanted_certificates(cluster: Key, kafka: ManagedKafka, leaving: Iterable[int] = ()) -> Iterator[WantedCertificate]:
     """That of the nodes, the operator's, and those of users who say by one who they are."""
     security = kafka.security
     if security.tls is None or security.operator_tls is None:
