@@ -16,6 +16,7 @@ from seawall.domain.managed_kafka import emptiness, identity, removal, scale, st
 from seawall.domain.managed_kafka.found import FoundObject
 from seawall.domain.times import MANAGED_KAFKA_EMPTY_FOR
 from tests.managed_kafka import test_kafka_removal as stories
+from tests.managed_kafka import test_kafka_removal_secured as secured
 from tests.managed_kafka import test_managed_kafka_scale as scaled
 from tests.support.mutants import Mutant, find_survivors
 from tests.support.source_mutants import rewritten
@@ -99,6 +100,14 @@ MUTANTS: tuple[Mutant, ...] = (
             removal, "_go_on", "(unstartable := case.too_old or case.unusable_to_who_stays) is not None", "False"
         ),
         of(stories.test_none_is_stopped_for_good_while_none_may_begin),
+    ),
+    (
+        rewritten(removal, "_go_on", "case.too_old or case.unusable_to_who_stays", "case.too_old or case.unusable"),
+        secured.test_it_is_stopped_although_the_certificate_lacks_its_name_and_no_other,
+    ),
+    (
+        rewritten(removal, "_go_on", "case.too_old or case.unusable_to_who_stays", "case.too_old"),
+        secured.test_none_is_stopped_while_the_certificate_lacks_the_name_of_one_that_stays,
     ),
     (
         rewritten(removal, "_of_its_pod", "if not is_late:", "if True:"),

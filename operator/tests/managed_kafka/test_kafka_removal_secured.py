@@ -34,6 +34,14 @@ def brought_up() -> SecuredRemovalWorld:
     return world
 
 
+def test_a_broker_of_a_kafka_with_certificates_is_taken_out() -> None:
+    world = brought_up()
+    world.scale(3)
+    world.live()
+    assert world.is_done()
+    assert world.kafka.moves.unregistered == {3}
+
+
 def test_it_is_stopped_although_the_certificate_lacks_its_name_and_no_other() -> None:
     world = brought_up()
     put(world, *HOSTS)

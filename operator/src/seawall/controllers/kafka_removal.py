@@ -26,6 +26,7 @@ from seawall.domain.managed_kafka.removal_actions import (
 )
 from seawall.domain.managed_kafka.roll import known_case
 from seawall.domain.step import Event
+from seawall.observe.certificates import read_certificates
 from seawall.observe.connections import required_kafka
 from seawall.observe.kafka_nodes import Asked, KafkaNodesAsker
 from seawall.ports import Clock, KafkaClusters, KafkaObjects, Kube, PartitionReassigner, Stopwatch
@@ -55,9 +56,10 @@ class KafkaRemovalController(Controller[WALCluster, RemovalObserved, WALClusterS
         self._empty_since.forget(key)
 
     def observe(self, obj: WALCluster) -> RemovalObserved:
-        """Reads objects and pods, and then asks Kafka, if a node is to be taken out."""
+        """Reads objects and pods, and then Secrets, and asks Kafka, if a node is to be taken out."""
         key, time, begun = obj.metadata.key, self.clock.trusted(), self.stopwatch.milliseconds()
-        if obj.managed_kafka is None or self.objects is None:
+        managed = obj.managed_kafka
+        if managed is None or self.objects is None:
             return self._without(key, "there is no managed Kafka")
         found = Observed(time, self.objects.find(key))
         case = known_case(obj, found)
@@ -66,6 +68,7 @@ class KafkaRemovalController(Controller[WALCluster, RemovalObserved, WALClusterS
         node = leaving_node(case)
         if node is None and obj.status.removal is None:
             return self._without(key, case)
+        found = replace(found, certificates=read_certificates(self.kube, key, managed))
         answer = KafkaNodesAsker(self.kube, self.kafka_clusters).ask(obj, case.nodes, found.found, Asked.RESTARTS)
         asked = known_case(obj, replace(found, kafka=answer))
         if isinstance(asked, str) or isinstance(answer, str) or node is None:
