@@ -129,7 +129,11 @@ SCALED: tuple[Mutant, ...] = (
 
 def of_restored(story: Callable[[ManagedWorld], object]) -> Callable[[], None]:
     """The story, in a world whose API server was restored."""
-    return lambda: story(copy.deepcopy(restored.RESTORED))
+
+    def tell() -> None:
+        story(copy.deepcopy(restored.RESTORED))
+
+    return tell
 
 
 NOT_NEW = of_restored(restored.test_an_empty_disk_under_the_id_of_one_that_kafka_knows_is_lost_and_not_new)
