@@ -176,7 +176,7 @@ class Backup:
         if not tasks:
             return []
         name, attempt, place, folder = request.backup, request.attempt, request.place, request.folder
-        driver = uuid4().hex  # there may be a second one: its SparkApplication was submitted again
+        driver = uuid4().hex[:8]  # there may be a second one: its SparkApplication was submitted again
 
         def run(task: tuple[int, list[Range]]) -> TaskResult | Refused:
             context = TaskContext.get()
