@@ -74,11 +74,19 @@ class Target:
 
 
 @dataclass(frozen=True, slots=True)
-class Killed:
-    """SIGKILL of a program, which the kubelet starts again."""
+class OfTarget:
+    """What is done to one program."""
 
     kind: FaultKind
     target: Target
+
+    def __str__(self) -> str:
+        return str(self.target)
+
+
+@dataclass(frozen=True, slots=True)
+class Killed(OfTarget):
+    """SIGKILL of a program, which the kubelet starts again."""
 
     @contextmanager
     def applied(self) -> Iterator[None]:
@@ -95,16 +103,10 @@ class Killed:
         is_new = pod["metadata"]["uid"] != before["metadata"]["uid"]
         return is_ready(pod) and (is_new or count_restarts(pod) > count_restarts(before))
 
-    def __str__(self) -> str:
-        return str(self.target)
-
 
 @dataclass(frozen=True, slots=True)
-class Ended:
+class Ended(OfTarget):
     """SIGKILL of a program that nobody starts again in its pod, such as a driver's."""
-
-    kind: FaultKind
-    target: Target
 
     @contextmanager
     def applied(self) -> Iterator[None]:
@@ -112,16 +114,10 @@ class Ended:
         self.target.signal("KILL")
         yield
 
-    def __str__(self) -> str:
-        return str(self.target)
-
 
 @dataclass(frozen=True, slots=True)
-class Frozen:
+class Frozen(OfTarget):
     """SIGSTOP of a program, and SIGCONT: it goes on and does not know for how long it was away."""
-
-    kind: FaultKind
-    target: Target
 
     @contextmanager
     def applied(self) -> Iterator[None]:
@@ -143,9 +139,6 @@ class Frozen:
             return True
 
         wait_until(lambda: asked(is_done), f"{self} goes on", every=0.5)
-
-    def __str__(self) -> str:
-        return str(self.target)
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,18 +14,21 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from itertools import count
-from typing import Protocol, Self
+from typing import Protocol, Self, TypeVar
 
 from seawall_e2e.backups import Backup, Backups
 from seawall_e2e.cluster import BROKERS, PLAINTEXT
 from seawall_e2e.commands import CommandFailed, kubectl
 from seawall_e2e.invariants import GRANTED
 from seawall_e2e.mirrors import digests
+from seawall_e2e.objects import delete, find
 from seawall_e2e.purges import Purges
 from seawall_e2e.refdb import DATANODES
 from seawall_e2e.restarts import Restarts
-from seawall_e2e.verifications import Verifications
+from seawall_e2e.verifications import Verification, Verifications
 from seawall_e2e.waiting import WaitedInVain, patience
+
+FoundT = TypeVar("FoundT")
 
 PAUSE = 2.0
 """Seconds between two tries."""
@@ -43,18 +46,18 @@ class Patient:
 
     over: threading.Event
 
-    def until(self, holds: Callable[[], object], what: str, within: float = BOUND) -> None:
-        """Waits until something holds; who does not answer is asked again.
+    def until(self, look: Callable[[], FoundT | None], what: str, within: float = BOUND) -> FoundT:
+        """Looks until there is something to see, and returns it; who does not answer is asked again.
 
         Raises:
             Over: the run ended before.
-            WaitedInVain: it did not hold within so many seconds.
+            WaitedInVain: there was not, within so many seconds.
         """
         began = time.monotonic()
         while True:
             with suppress(CommandFailed):
-                if holds():
-                    return
+                if found := look():
+                    return found
             if time.monotonic() > began + within * patience():
                 raise WaitedInVain(f"not within {within:.0f} s: {what}")
             self.rest(PAUSE)
@@ -197,38 +200,25 @@ class Holds:
                 return f"holds that were {state}"
             before = digests(site.toolbox, ",".join(PLAINTEXT), ranges)
             patient.rest(30)
-            self._compare(patient, ranges, before)
+            again = patient.until(lambda: digests(site.toolbox, ",".join(PLAINTEXT), ranges), "it is read again", 240)
+            if again != before:
+                raise AssertionError(f"what was held is not what it was: {before} {again}")
         finally:
             delete_hold(self.purges, name)
         self.granted_records += sum(end - start for start, end in ranges.values())
         patient.rest(20)
         return "holds whose records were read twice"
 
-    def _compare(self, patient: Patient, ranges: dict[str, tuple[int, int]], before: dict[str, str]) -> None:
-        found: list[dict[str, str]] = []
-
-        def is_read() -> bool:
-            found.append(digests(self.restarts.site.toolbox, ",".join(PLAINTEXT), ranges))
-            return True
-
-        patient.until(is_read, "a client reads what is held", within=240)
-        if found[-1] != before:
-            raise AssertionError(f"what was held is not what it was: {before} {found[-1]}")
-
 
 def delete_hold(purges: Purges, hold: str) -> None:
-    """Deletes a hold, whoever is away."""
-    deadline = time.monotonic() + 120 * patience()
-    while time.monotonic() < deadline:
-        try:
-            purges.let_go(hold)
-        except CommandFailed as failed:
-            if "NotFound" in failed.said:
-                return
-            time.sleep(PAUSE)
-        else:
-            return
-    raise WaitedInVain(f"hold {hold} could not be deleted")
+    """Deletes a hold, whoever is away, also when the run is over."""
+    where = (purges.wal.namespace, "walholds", hold)
+
+    def is_gone() -> bool:
+        delete(*where)
+        return find(*where) is None
+
+    Patient(threading.Event()).until(is_gone, f"hold {hold} is gone", within=120)
 
 
 @dataclass
@@ -243,8 +233,7 @@ class Proofs:
         """One, to its end."""
         name = f"proof-{next(self._numbers)}"
         self.verifications.request(name)
-        patient.until(lambda: self.verifications.find(name).is_over, f"{name} is over")
-        seen = self.verifications.find(name)
+        seen = patient.until(lambda: self._over(name), f"{name} is over")
         if seen.findings:
             raise AssertionError(f"{seen} found what is not so")
         if seen.verified and seen.counts.get("records") != seen.entries:
@@ -252,6 +241,10 @@ class Proofs:
         self.records += seen.counts.get("records", 0)
         patient.rest(30)
         return f"verifications that {seen.outcome or seen.stage}"
+
+    def _over(self, name: str) -> Verification | None:
+        found = self.verifications.find(name)
+        return found if found.is_over else None
 
 
 @dataclass
@@ -267,13 +260,13 @@ class Copies:
         name = f"copy-{next(self._numbers)}"
         self.backups.declare()
         self.backups.begin(name)
-        patient.until(lambda: self._find(name).stage in {"Completed", "Failed"}, f"backup {name} is over")
-        found = self._find(name)
+        found = patient.until(lambda: self._over(name), f"backup {name} is over")
         if found.stage == "Completed" and found.verified != "Integrity":
             raise AssertionError(f"{found} was not decoded")
         self.records += found.records
         patient.rest(60)
         return f"backups that {found.stage}"
 
-    def _find(self, name: str) -> Backup:
-        return next(each for each in self.backups.all() if each.name == name)
+    def _over(self, name: str) -> Backup | None:
+        found = next(each for each in self.backups.all() if each.name == name)
+        return found if found.stage in {"Completed", "Failed"} else None

@@ -313,7 +313,11 @@ LATE = (pause, make_object_anew, edit, record_meanwhile, begin_a_restore)
 
 @pytest.mark.parametrize("late", LATE, ids=lambda late: late.__name__)
 def test_it_is_asked_again_right_before_logs_are_recorded(late: Callable[[World], None]) -> None:
-    world = new_world()
+    assert_asked_again(new_world(), late)
+
+
+def assert_asked_again(world: World, late: Callable[[World], None]) -> None:
+    """What was decided is not done, and nothing is written, when the world moved since."""
     process = process_of(world)
     obj, step = until_it_acts(world, process, RecordLogs)
     late(world)

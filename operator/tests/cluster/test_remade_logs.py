@@ -11,10 +11,9 @@ import pytest
 from seawall.api.meta import ConditionType
 from seawall.domain.cluster.actions import RecordLogs
 from seawall.domain.conditions import find_condition
-from seawall.domain.errors import Conflict
 from seawall.domain.kafka_log import DescribedTopic, TopicFailure, TopicTrouble
 from seawall.domain.ledger.fence import BEFORE_ANY_DATABASE
-from tests.cluster.test_log_records import BLOCKED, begin_a_restore, begun, declared_to, process_of
+from tests.cluster.test_log_records import BLOCKED, assert_asked_again, begin_a_restore, begun, declared_to, process_of
 from tests.cluster.test_lost_topics import BARE, intact, is_recorded, lose, token_of
 from tests.cluster.test_topic_deletion import is_gone, live, reported, until_it_acts
 from tests.fakes.kafka_logs import FakeKafkaLogs
@@ -170,13 +169,7 @@ def test_it_is_asked_again_right_before_a_new_record_begins(late: Callable[[Worl
     world = begun()
     remake(world)
     declared_to(world)
-    process = process_of(world)
-    obj, step = until_it_acts(world, process, RecordLogs)
-    late(world)
-    before = world.records()
-    with pytest.raises(Conflict):
-        process.perform(obj, step.actions[0])
-    assert world.records() == before
+    assert_asked_again(world, late)
 
 
 def test_a_topic_that_is_made_anew_once_more_after_the_decision_is_recorded_as_it_is() -> None:

@@ -34,6 +34,7 @@ from seawall.domain.rollout.workload import (
     RESTART_ANNOTATION,
     RESTART_KAFKA_ANNOTATION,
 )
+from seawall.domain.text import written
 from seawall.domain.times import DECLARATION_LONGEST
 
 Line = Mapping[str, Any]
@@ -171,11 +172,11 @@ def value_of(verb: Verb, arguments: argparse.Namespace, now: datetime) -> str | 
     if verb.approves is not None:
         return named[0]
     if not verb.has_expiry:
-        return f"{now.isoformat(timespec='seconds').replace('+00:00', 'Z')} {_reason(arguments)}".rstrip()
+        return f"{written(now)} {_reason(arguments)}".rstrip()
     reason = _reason(arguments)
     if not reason:
         raise Refused("say why with --reason: it is in the annotation, for whoever reads it later")
-    expires = (now + _period(arguments.period)).isoformat(timespec="seconds").replace("+00:00", "Z")
+    expires = written(now + _period(arguments.period))
     what = f"{', '.join(named)}: " if named else ""
     return f"{what}{reason}@{expires}"
 

@@ -19,6 +19,7 @@ from seawall.cli.follow import ChangingApi, Status, follow, message_of
 from seawall.cli.listing import ObjectList
 from seawall.cli.session import Session
 from seawall.domain.errors import Refused
+from seawall.domain.text import written
 from seawall.domain.times import CLI_POLL_SECONDS
 
 COLUMNS = {
@@ -77,7 +78,7 @@ def hold(arguments: argparse.Namespace, api: ChangingApi, pause: Callable[[], No
         case "list":
             yield from HOLDS.show(arguments, api.get, pause)
         case "renew":
-            now = datetime.now(UTC).isoformat(timespec="seconds").replace("+00:00", "Z")
+            now = written(datetime.now(UTC))
             _change(arguments, api, {"renewTime": now})
             yield f"walhold/{arguments.walhold} renewed at {now}"
         case _:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from datetime import datetime
 from enum import StrEnum
 from typing import Self
 
@@ -31,6 +32,11 @@ def few(names: Iterable[object], most: int = FEW) -> str:
     found = [str(name) for name in names]
     more = f" and {len(found) - most} more" if len(found) > most else ""
     return f"{', '.join(found[:most])}{more}"
+
+
+def written(at: datetime) -> str:
+    """A time of UTC to the second, as Kubernetes writes it: `2026-11-28T12:00:00Z`."""
+    return at.isoformat(timespec="seconds").replace("+00:00", "Z")
 
 
 def listed(names: list[str]) -> str:

@@ -19,7 +19,8 @@ from seawall.domain.conditions import (
 from seawall.domain.decision import UNANSWERED, Published
 from seawall.domain.kafka_security.observed import Observed
 from seawall.domain.kafka_security.reasons import CertificateReason, UsersReason
-from seawall.domain.managed_kafka.certificates import expires_soon, why_unusable, written
+from seawall.domain.managed_kafka.certificates import expires_soon, why_unusable
+from seawall.domain.text import written
 from seawall.domain.times import MANAGED_KAFKA_POLL_SECONDS
 
 CERTIFICATES, USERS = ConditionType.CERTIFICATES_VALID, ConditionType.KAFKA_USERS_READY

@@ -14,7 +14,7 @@ from seawall.api.meta import Key
 from seawall.api.v1alpha1.managed_kafka import ManagedKafka, node_host
 from seawall.domain.managed_kafka.subjects import node_subject, operator_subject
 from seawall.domain.managed_kafka.wanted_certificates import named_nodes
-from seawall.domain.text import few
+from seawall.domain.text import few, written
 from seawall.domain.times import CERTIFICATE_EXPIRES_SOON, CERTIFICATE_LAST_SHARE
 
 
@@ -115,11 +115,6 @@ def _of_one(found: Certificate, subject: str, now: datetime) -> Iterator[str]:
 
 def _covers(names: frozenset[str], host: str) -> bool:
     return host in names or f"*.{host.partition('.')[2]}" in names
-
-
-def written(at: datetime) -> str:
-    """A time, for people."""
-    return at.isoformat(timespec="seconds").replace("+00:00", "Z")
 
 
 def _soon(life: timedelta) -> timedelta:

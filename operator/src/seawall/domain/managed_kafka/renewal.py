@@ -13,8 +13,8 @@ from datetime import datetime
 from pydantic import ValidationError
 
 from seawall.api.meta import StatusModel
-from seawall.domain.managed_kafka.certificates import Certificate, written
-from seawall.domain.text import few
+from seawall.domain.managed_kafka.certificates import Certificate
+from seawall.domain.text import few, written
 
 
 class ReadCertificate(StatusModel):

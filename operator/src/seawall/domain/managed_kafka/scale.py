@@ -75,7 +75,7 @@ def why_undeclared(case: Case) -> str | None:
         begin = ", or for a new, empty Kafka delete the WALCluster, its volumes and both ConfigMaps, and apply it again"
         # Nobody is told to delete what Kafka has heard from.
         is_empty = not any(record.registered for record in case.identity.nodes.values())
-        what = f"{_controllers(first)} {'were' if len(first) > 1 else 'was'} to vote, and not declared"
+        what = f"{_named('controller', first)} {'were' if len(first) > 1 else 'was'} to vote, and not declared"
         return f"{what}: declare as many as there were{begin if is_empty else ''}"
     if missing := undeclared(case):
         message = f"node {missing[0]} of this Kafka is not declared, and what is on its volume may be needed"
@@ -83,11 +83,11 @@ def why_undeclared(case: Case) -> str | None:
     if voting := _undeclared_voters(case):
         take = "take the vote with kafka-metadata-quorum.sh remove-controller"
         verb = "vote, and are" if len(voting) > 1 else "votes, and is"
-        return f"{_controllers(voting)} {verb} not declared: declare as many as there were, or {take}"
+        return f"{_named('controller', voting)} {verb} not declared: declare as many as there were, or {take}"
     if brokers := _undeclared_brokers(case):
         forget = "let Kafka forget who has none with kafka-cluster.sh unregister"
         verb = "are" if len(brokers) > 1 else "is"
-        known = f"{_brokers(brokers)} {verb} known to Kafka, not declared, and may have replicas"
+        known = f"{_named('broker', brokers)} {verb} known to Kafka, not declared, and may have replicas"
         return f"{known}: declare as many as there were, or {forget}"
     return None
 
@@ -108,12 +108,8 @@ def _undeclared_brokers(case: Case) -> tuple[int, ...]:
     return tuple(sorted(answer.brokers.keys() - {node.id for node in case.nodes} - {*removed_ids(case)}))
 
 
-def _controllers(ids: tuple[int, ...]) -> str:
-    return f"{'controllers' if len(ids) > 1 else 'controller'} {', '.join(map(str, ids))}"
-
-
-def _brokers(ids: tuple[int, ...]) -> str:
-    return f"{'brokers' if len(ids) > 1 else 'broker'} {', '.join(map(str, ids))}"
+def _named(noun: str, ids: tuple[int, ...]) -> str:
+    return f"{noun}{'s' if len(ids) > 1 else ''} {', '.join(map(str, ids))}"
 
 
 def next_step(case: Case) -> str:
