@@ -79,8 +79,12 @@ class Probe:
         """Until all replicas of its topic are."""
         wait_until(lambda: self.ask("in-sync")["in-sync"], "all replicas are in sync", within=BOUND)
 
+    def begin(self) -> None:
+        """Gaps of before do not count; there may be none yet."""
+        self.ask("gaps")
+
     def gaps(self) -> tuple[float, float]:
-        """The 99th percentile and the longest since the last such question."""
+        """The 99th percentile and the longest since the beginning."""
         told = self.ask("gaps")
         if told["failed"]:
             raise RuntimeError(f"{len(told['failed'])} records failed: {told['failed'][0]}")
@@ -156,7 +160,7 @@ def of_seawall(place: Place, kafka: ManagedKafka, by_hand: ByHand) -> tuple[Meas
         kafka.wal.wait("Ready", within=BOUND)
         objects = by_hand.copy(kafka.wal.namespace, tokens)
         probe.wait_in_sync()
-        probe.gaps()
+        probe.begin()
         edited = copy.deepcopy(spec)
         edited["spec"]["kafka"]["managed"]["config"]["num.replica.fetchers"] = "2"
         rolls = time.time()
@@ -177,7 +181,7 @@ def of_a_person(place: Place, by_hand: ByHand, objects: list[Object]) -> Measure
     by_hand.apply(objects)
     with probing(place, by_hand.namespace, by_hand.name) as probe:
         probe.wait_in_sync()
-        probe.gaps()
+        probe.begin()
         rolls = time.time()
         for node in NODES:
             by_hand.restart(node, BOUND)

@@ -26,6 +26,7 @@ from sizes import Sizes
 from seawall.adapters.kafka.admin import ConfluentKafkaAdmin
 from seawall.domain.kafka import KafkaConnection
 from seawall.domain.kafka_log import Deleted, LogOffsets
+from seawall_e2e.waiting import wait_until
 
 BROKERS = 3
 REPLICATION_FACTOR = 3
@@ -75,6 +76,15 @@ class RawPurge:
     def ends(self, topics: Sequence[str]) -> dict[str, int]:
         """The end of each log."""
         return self._listed(topics, OffsetSpec.latest())  # type: ignore[no-untyped-call]
+
+    def wait_in_sync(self, topics: Sequence[str]) -> None:
+        """Until all replicas of these topics are."""
+        wait_until(lambda: not self._behind(topics), "all replicas are in sync", within=TIMEOUT)
+
+    def _behind(self, topics: Sequence[str]) -> list[str]:
+        found = self._client.list_topics(timeout=TIMEOUT).topics
+        partitions = ((topic, each) for topic in topics for each in found[topic].partitions.values())
+        return [topic for topic, each in partitions if len(each.isrs) < len(each.replicas)]
 
     def _listed(self, topics: Sequence[str], spec: OffsetSpec) -> dict[str, int]:
         asked = {TopicPartition(topic, 0): spec for topic in topics}
@@ -153,6 +163,7 @@ def measure(servers: Sequence[str], raw_topics: Sequence[str], purges: Purges, r
         writer.write(database.topics, database.keys)
         # Each region has flushed the second of its two new records, so the log says who it is.
         database.flushed.update({topic: end - REGIONS for topic, end in raw.ends(database.topics).items()})
+        raw.wait_in_sync(database.topics)  # a purge leaves alone what is not, as after a stall of the disk
         runs.append(purges.purge())
         print(f"raw {by_client[-1]:.2f} s, port {by_port[-1]:.2f} s, {runs[-1]}", flush=True)
     against, what = "list_offsets twice and delete_records", f"{len(database.topics)} topics"

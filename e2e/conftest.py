@@ -15,7 +15,7 @@ import pytest
 from seawall_e2e.acked_rows import build_checker_image
 from seawall_e2e.backups import build_backup_image
 from seawall_e2e.cluster import REPOSITORY, build_operator_image, install_crds, make_namespace
-from seawall_e2e.commands import kubectl, run
+from seawall_e2e.commands import asked, kubectl, run
 from seawall_e2e.object_store import build_s3_image
 from seawall_e2e.objects import items
 from seawall_e2e.purges import Purges
@@ -181,7 +181,7 @@ def _new_site(request: pytest.FixtureRequest, image: str, run_id: str, toolbox: 
         make_namespace(made.namespace)
         yield made
     finally:
-        print(made.operator.log())
+        print(asked(made.operator.log))
         made.clear()
 
 

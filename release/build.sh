@@ -22,18 +22,18 @@ read -ra platforms <<<"${PLATFORMS:-}"
 for crd in "$REPO"/crds/*.yaml; do echo '---'; cat "$crd"; done >"$folder/crds.yaml"
 "$python" "$REPO/release/versions.py" --notes "$version" >"$folder/CHANGELOG.md"
 
-# What is in it: by the locks, of which the images are made, too. (A lock of a Spark application has only what it needs beyond the
-# one before it.)
-while read -r lock project; do
+# What is in it: by the locks, of which the images are made, too. (Backup and subscription share one lock, which has only what
+# they need beyond the verification's.)
+while read -r name lock project; do
   "$REPO/.venv/bin/cyclonedx-py" requirements "$REPO/requirements/$lock.lock" --pyproject "$REPO/$project/pyproject.toml" \
-    --output-reproducible --no-validate -o "$folder/seawall-$version-$lock.cdx.json" 2>"$work/cyclonedx.log" ||
+    --output-reproducible --no-validate -o "$folder/seawall-$version-$name.cdx.json" 2>"$work/cyclonedx.log" ||
     { cat "$work/cyclonedx.log" >&2; exit 1; }
 done <<'LOCKS'
-cli operator
-operator operator
-verification spark-apps/replay-verification
-wire spark-apps/wal-backup
-subscription spark-apps/wal-subscription
+cli cli operator
+operator operator operator
+verification verification spark-apps/replay-verification
+backup wire spark-apps/wal-backup
+subscription wire spark-apps/wal-subscription
 LOCKS
 
 digest='' reference=seawall

@@ -8,7 +8,6 @@ source "$(dirname "${BASH_SOURCE[0]}")/../e2e/platform/lib.sh"
 application=${1:?which application}
 lock=()
 [ "$application" = replay-verification ] || lock=(requirements/wire.lock)
-[ "$application" != wal-subscription ] || lock+=(requirements/subscription.lock)
 jars=$("$PLATFORM/spark/jars.sh")
 ref=$("$PLATFORM/images.sh" "$application" "$REPO" spark-apps/Dockerfile --target "$application" --build-context "jars=$jars" \
   --only spark-apps/image spark-apps/{"$application",sparkjob,walrecord}/{README.md,pyproject.toml,src} \

@@ -10,9 +10,10 @@ from dataclasses import dataclass
 
 import pytest
 
+from seawall_e2e import clock_faults
 from seawall_e2e.acked_rows import AckedRows
 from seawall_e2e.backups import Backups
-from seawall_e2e.chaos import VALUES, Chaos, judged
+from seawall_e2e.chaos import REST_SECONDS, VALUES, Chaos, judged
 from seawall_e2e.cluster import PLAINTEXT
 from seawall_e2e.mirrors import Mirror, digests, ends_of, second_kafka
 from seawall_e2e.nemesis import Pace
@@ -26,6 +27,8 @@ from seawall_e2e.work_loops import Copies, Proofs
 
 SEED = int(os.environ.get("SOAK_SEED", "1"))
 COPIED_SECONDS = 300.0
+PERIOD = OFTEN * max(1.0, SECONDS / 600)
+"""Of writes: an hour has as many rows as ten minutes, since each reading is of all of them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +40,12 @@ class Jobs:
     mirror: Mirror
 
 
+@pytest.fixture(scope="session")
+def image(image: str) -> str:  # noqa: ARG001 - the cluster is up, and has the CRDs
+    """The operator's image, in which its clock can be moved."""
+    return clock_faults.build_image()
+
+
 @pytest.fixture
 def jobs(site: Site, verification_image: str, backup_image: str, subscription_image: str) -> Jobs:
     """Of the site's WALCluster."""
@@ -45,12 +54,12 @@ def jobs(site: Site, verification_image: str, backup_image: str, subscription_im
     return Jobs(proofs, copies, Mirror(wal, subscription_image))
 
 
-@pytest.mark.timeout(SECONDS + 2700)
-@pytest.mark.helm_values(*VALUES)
+@pytest.mark.timeout(SECONDS + REST_SECONDS)
+@pytest.mark.helm_values(*VALUES, *clock_faults.VALUES)
 def test_an_hour_of_everything_loses_no_acknowledged_row(
     site: Site, database_in_sight: RefDb, purges: Purges, checker_image: str, jobs: Jobs
 ) -> None:
-    rows = AckedRows(database_in_sight, checker_image, period=OFTEN)
+    rows = AckedRows(database_in_sight, checker_image, period=PERIOD)
     pace = Pace(pause=(5.0, 15.0), seconds=(3.0, 12.0))
     chaos = Chaos(site, database_in_sight, purges, rows, SEED, SECONDS, pace, interval="1m")
     with second_kafka() as servers:

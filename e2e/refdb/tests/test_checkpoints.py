@@ -13,8 +13,9 @@ from refdb.datanode.node import Datanode, NodeOptions
 from refdb.errors import DatabaseError
 from refdb.meta import keys
 from refdb.meta.etcd import Etcd
-from refdb.meta.values import Peer, RegionRoute, TableRoute, checkpoint, checkpoint_value
+from refdb.meta.values import DatanodeTable, Peer, RegionRoute, TableRoute, checkpoint, checkpoint_value
 from refdb.region.files import RegionFiles
+from refdb.region.manifest import Manifest
 from refdb.region.opener import Assignment, Floors, open_region
 from refdb.region.region import Region
 from refdb.schema import Column, ColumnType, Schema
@@ -152,3 +153,40 @@ def test_a_replaced_leader_that_was_asked_to_flush_is_closed_when_others_lead(be
     bed.node.granted({"granted": [], "revoked": [(REGION, 1)], "follows": [], "lease_seconds": 60}, time.monotonic())
     bed.node.tick()
     assert bed.node.report()["terms"] == []
+
+
+def led_later(bed: Bed) -> Datanode:
+    """Another datanode led the region in terms 1 to 3, and this one starts anew."""
+    elsewhere = open_region(Assignment(REGION, bed.topic, 3), Floors(), bed.files, bed.log)
+    elsewhere.extend_lease(time.monotonic() + 60)
+    elsewhere.write([(2, "b")])
+    assert elsewhere.flush()
+    bed.etcd.txn([], {keys.datanode_table(ME.id, 1024): DatanodeTable(1024, {1: bed.topic}, 0).to_text()})
+    return Datanode(bed.node.options, bed.etcd, bed.log, epoch=2)
+
+
+def test_metadata_of_before_a_later_leader_decide_where_they_were_restored(bed: Bed) -> None:
+    node = led_later(bed)
+    node.open_all()
+    assert node.report()["terms"] == [(REGION, 4)]
+    assert TableRoute.from_text(bed.etcd.get(keys.table_route(1024)).value).of(REGION) == RegionRoute(
+        REGION, ME, term=4
+    )
+    node.region(REGION).extend_lease(time.monotonic() + 60)
+    assert sorted(node.region(REGION).scan().rows) == [(1, "a"), (2, "b")]
+
+
+def test_a_region_that_is_moved_while_its_leader_starts_is_left_to_the_other(
+    bed: Bed, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    node, latest = led_later(bed), RegionFiles.latest
+    moved = RegionRoute(REGION, OTHER, term=3)
+
+    def late(files: RegionFiles) -> Manifest | None:
+        bed.write_route(moved)  # after the route was read
+        return latest(files)
+
+    monkeypatch.setattr(RegionFiles, "latest", late)
+    node.open_all()
+    assert node.report()["terms"] == []
+    assert TableRoute.from_text(bed.etcd.get(keys.table_route(1024)).value).of(REGION) == moved

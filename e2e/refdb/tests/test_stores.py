@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+import time
 import uuid
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 
 import pytest
 
+from refdb.datanode.identity import Home, claim_node_id
 from refdb.errors import Unavailable
+from refdb.meta import keys
 from refdb.meta.etcd import Etcd
 from refdb.meta.mysql import Mysql
 from refdb.meta.postgresql import Postgresql
 from refdb.meta.store import KeyValue, Store
+from refdb.meta.values import Peer
 from seawall_e2e.loopback.etcd import EtcdProcess
 from seawall_e2e.loopback.mysql import MysqlProcess
 from seawall_e2e.loopback.postgresql import PostgresProcess
@@ -47,6 +52,17 @@ def store(request: pytest.FixtureRequest) -> Store:
             return Postgresql(server.url, prefix)
         case MysqlProcess():
             return Mysql(server.url, prefix)
+
+
+def test_a_datanodes_epoch_rises_also_where_its_claim_is_of_an_older_copy(store: Store, tmp_path: Path) -> None:
+    home, peer = Home(tmp_path), Peer(0, "dn-0:4000")
+    first = claim_node_id(store, peer, home)
+    copy = store.get(keys.datanode_claim(peer.id))
+    epochs = [first, claim_node_id(store, peer, home), claim_node_id(store, peer, home)]
+    assert store.txn([], {copy.key: copy.value})
+    time.sleep(0.01)  # as a start takes, or longer
+    epochs.append(claim_node_id(store, peer, home))
+    assert epochs == sorted(set(epochs))
 
 
 def test_a_key_is_what_was_written_until_it_is_removed(store: Store) -> None:

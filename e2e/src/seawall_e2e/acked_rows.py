@@ -21,7 +21,7 @@ from seawall_e2e.commands import Object, kubectl, run
 from seawall_e2e.objects import apply, delete, get, items, wait_complete
 from seawall_e2e.refdb import RefDb
 from seawall_e2e.shell import Shell
-from seawall_e2e.waiting import wait_until
+from seawall_e2e.waiting import patience, wait_until
 
 TABLE = "acked_rows"
 WRITERS = 2
@@ -30,6 +30,8 @@ _ROLES = ("writer", "reader")
 _JOURNALS = "checker-journals"
 _TIMEOUTS = {"writer": "5", "reader": "15", "judge": "60"}
 """Seconds to wait for an answer: to read all rows takes longer; but a reader does not wait long for who is stopped."""
+READ_SECONDS = 60.0
+"""Within which the table can be read, once all are up."""
 _SHUT = {"allowPrivilegeEscalation": False, "readOnlyRootFilesystem": True, "capabilities": {"drop": ["ALL"]}}
 
 Verdict = Mapping[str, Any]
@@ -84,8 +86,16 @@ class AckedRows:
         self.wait_until_written_everywhere()
         return self
 
-    def __exit__(self, *_: object) -> None:
+    def __exit__(self, failed: object, *_: object) -> None:
         self._teller.close()
+        try:
+            self._remove()
+        except AssertionError as unable:
+            if failed is None:
+                raise
+            print(f"writers and reader may be there still: {unable}")  # what failed before is why
+
+    def _remove(self) -> None:
         for role in _ROLES:
             delete(self._namespace, "statefulsets", f"checker-{role}")
         both = f"app.kubernetes.io/name=checker,app.kubernetes.io/component in ({','.join(_ROLES)})"
@@ -168,6 +178,8 @@ class AckedRows:
 
     def _pod(self, role: str, restart: str) -> Object:
         settings = {**self._settings, "CHECKER_TIMEOUT": _TIMEOUTS[role]}
+        if role == "judge":  # for so long who has just been started may need to answer
+            settings["CHECKER_WITHIN"] = f"{READ_SECONDS * patience():.0f}"
         name = {"name": "CHECKER_NAME", "valueFrom": {"fieldRef": {"fieldPath": "metadata.name"}}}
         container = {
             "name": role,

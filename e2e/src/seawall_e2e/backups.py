@@ -46,6 +46,8 @@ class Backup:
     ranges: Mapping[str, tuple[int, int]]
     """Topic → where it begins, and where it ends."""
     records: int
+    findings: frozenset[str]
+    """Kinds of what is wrong with it."""
 
     @classmethod
     def of(cls, found: Object) -> Backup:
@@ -61,6 +63,7 @@ class Backup:
             status.get("verified", {}).get("level"),
             {each["name"]: (each["start"], each["end"]) for each in status.get("topics", ())},
             status.get("counts", {}).get("records", 0),
+            frozenset(str(each["kind"]) for each in status.get("findings", ())),
         )
 
 

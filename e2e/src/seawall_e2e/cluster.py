@@ -191,11 +191,13 @@ class WALCluster:
         return bool(self.status()["topics"]["underReplicated"] == 0)
 
     def explain(self) -> str:
-        """The object and its events, for people."""
+        """Its conditions, the object and its events, for people."""
+        conditions = (self.find() or {}).get("status", {}).get("conditions", ())
+        said = [f"{each['type']} {each['status']}, {each['reason']}: {each['message']}" for each in conditions]
         about = f"involvedObject.kind=WALCluster,involvedObject.name={self.name}"
         events = ("get", "events", "--field-selector", about, "--sort-by=.metadata.creationTimestamp")
         whole = kubectl("-n", self.namespace, "get", "walc", self.name, "-o", "yaml", "--ignore-not-found")
-        return f"{whole}\n{kubectl('-n', self.namespace, *events)}"
+        return "\n".join((*said, whole, kubectl("-n", self.namespace, *events)))
 
     def _with_reason(self, kind: str, reason: str) -> Object | None:
         found = self.find() or {}

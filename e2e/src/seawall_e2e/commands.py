@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import re
 import subprocess
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from seawall_e2e.waiting import patience
 
+AnswerT = TypeVar("AnswerT")
 Object = dict[str, Any]
 """A Kubernetes object as JSON."""
 
@@ -25,6 +27,14 @@ class CommandFailed(AssertionError):  # noqa: N818 - named for what happened
         words = " ".join(str(word)[:LONGEST_WORD] for word in command)
         super().__init__(f"{words} {reason}\n{said}".rstrip())
         self.said = said
+
+
+def asked(ask: Callable[[], AnswerT]) -> AnswerT | None:
+    """What it answers; None while nobody does."""
+    try:
+        return ask()
+    except CommandFailed:
+        return None
 
 
 def run(*command: str | Path, stdin: str = "", timeout: float = 60, show_progress: bool = False) -> str:

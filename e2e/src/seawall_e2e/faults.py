@@ -11,6 +11,7 @@ from enum import StrEnum
 from typing import Protocol
 
 from seawall_e2e.cluster import signal_in_pod
+from seawall_e2e.commands import asked
 from seawall_e2e.objects import count_restarts, get, is_ready
 from seawall_e2e.refdb import DATANODES, RefDb
 from seawall_e2e.site import Site
@@ -61,6 +62,10 @@ class FaultKind(StrEnum):
     """What is sent to a pod comes late."""
     DISK_FULL = "disk full"
     """No file of a broker or a datanode can grow."""
+    CLOCK_SKEWED = "clock skewed"
+    """The operator's clock is ahead of all others, or behind them, for some seconds."""
+    ETCD_RESTORED = "etcd restored"
+    """The database is stopped, its etcd gets the data that it had before, and a person says that it is right."""
     REGION_MOVED = "region moved"
     """No fault by itself: a region changes its leader while it is written, and both are well."""
     TABLE_FLUSHED = "table flushed"
@@ -152,12 +157,13 @@ class BrokerKilled:
         pod = f"kafka-{self.broker}"
         restarts = _restarts(pod)
         signal_in_pod("kafka", pod, "java")
-        wait_until(lambda: _restarts(pod) > restarts, f"{pod} died", every=0.5)
+        wait_until(lambda: asked(lambda: _restarts(pod) > restarts), f"{pod} died", every=0.5)
         yield
-        wait_until(lambda: _is_ready(pod), f"{pod} is ready again", every=0.5)
-        behind = self.site.toolbox.under_replicated
-        prefix = f"{self.site.prefix}_"
-        wait_until(lambda: not behind(prefix), f"every replica of {prefix}… is in sync", every=0.5)
+        wait_until(lambda: asked(lambda: _is_ready(pod)), f"{pod} is ready again", every=0.5)
+        wait_until(self._is_in_sync, f"every replica of {self.site.prefix}_… is in sync", every=0.5)
+
+    def _is_in_sync(self) -> bool:
+        return asked(lambda: self.site.toolbox.under_replicated(f"{self.site.prefix}_")) == []
 
     def __str__(self) -> str:
         return f"kafka-{self.broker}"

@@ -35,7 +35,8 @@ def main() -> None:
     """Reads and prints."""
     ranges: dict[str, tuple[int, int]] = json.loads(sys.argv[2])
     settings = {"bootstrap.servers": sys.argv[1], "group.id": "digest", "isolation.level": "read_uncommitted"}
-    consumer = Consumer(settings | {"enable.auto.commit": False})
+    # Without the last one, records that are gone would be skipped.
+    consumer = Consumer(settings | {"enable.auto.commit": False, "auto.offset.reset": "error"})
     print(json.dumps({topic: digest(consumer, topic, *ends) for topic, ends in ranges.items()}))
     consumer.close()
 

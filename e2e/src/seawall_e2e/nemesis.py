@@ -39,6 +39,10 @@ class Draw:
         return victims[self.victim % len(victims)]
 
 
+class HalfDone(AssertionError):  # noqa: N818 - named for what happened
+    """A fault of several steps stands in the middle: nothing that comes after it would tell what is wrong."""
+
+
 class Missed(AssertionError):  # noqa: N818 - named for what happened
     """There is nobody at the moment to whom it could be done."""
 
@@ -87,12 +91,17 @@ class Nemesis:
     history: list[Happened] = field(default_factory=list)
     started: float = field(default_factory=time.monotonic)
 
-    def run(self) -> None:
-        """One fault after another until it is over; the last one is made good."""
+    def run(self, seconds: float) -> None:
+        """One fault after another for so long, or until it is over; the last one is made good.
+
+        Raises:
+            AssertionError: one could not be made good.
+        """
+        end = time.monotonic() + seconds
         for draw in self.drawn:
-            if self.over.wait(draw.pause):
+            if self.over.wait(max(0.0, min(draw.pause, end - time.monotonic()))) or time.monotonic() >= end:
                 return
-            self._do(draw)
+            self.do(draw)
 
     def counts(self) -> dict[str, int]:
         """How often each kind was done."""
@@ -102,17 +111,23 @@ class Nemesis:
         """The history, as JSON."""
         return [asdict(each) for each in self.history]
 
-    def _do(self, draw: Draw) -> None:
+    def do(self, draw: Draw) -> None:
+        """One fault, which is made good; none, once it is over. Raises as `run`."""
+        if self.over.is_set():
+            return
         began = time.monotonic()
-        victim, good_after = "", None
+        victim, good_after, is_done = "", None, False
         try:
             fault = self.faults[draw.kind](draw)
             victim = str(fault)
             print(f"{began - self.started:6.1f}s  {draw.kind}: {victim}, for {draw.seconds:.1f} s", flush=True)
             with fault.applied():
+                is_done = True
                 self.over.wait(draw.seconds)
             good_after = round(time.monotonic() - began, 1)
         except (Missed, CommandFailed) as missed:  # its victim was restarted at the same moment, by us or by a roll
+            if is_done:
+                raise HalfDone(f"nobody knows whether {draw.kind}, {victim}, is good again: {missed}") from missed
             victim = f"{victim}: {str(missed).splitlines()[0]}"
         self.history.append(Happened(round(began - self.started, 1), str(draw.kind), victim, good_after))
         print(f"{time.monotonic() - self.started:6.1f}s  {self.history[-1]}", flush=True)

@@ -5,18 +5,15 @@ Each lasts as long as its `with`, and is made good by whoever restarts things an
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import TypeVar
 
 from seawall_e2e.cluster import PLATFORM, signal_in_pod
-from seawall_e2e.commands import CommandFailed, Object, kubectl, run
+from seawall_e2e.commands import CommandFailed, Object, asked, kubectl, run
 from seawall_e2e.faults import FaultKind
 from seawall_e2e.objects import count_restarts, find, get, is_ready
 from seawall_e2e.waiting import wait_until
-
-AnswerT = TypeVar("AnswerT")
 
 RATE = "512kbit"
 """Of a slow network: replicas fall behind, and clients' requests begin to time out."""
@@ -32,7 +29,18 @@ _LIMIT_FILES = """cd /proc && found=1; for each in $(grep -ls "$0" [0-9]*/cgroup
     setpriv $ids --clear-groups prlimit --pid "$pid" --fsize="$2": && found=0
 done; exit $found"""
 """As who runs it, of whom nobody else may change limits without CAP_SYS_RESOURCE, which not every machine gives."""
+_FREE_FILES = """cd /proc && left=0; for each in $(grep -ls "$0" [0-9]*/cgroup); do
+    pid=${each%/cgroup}; grep -q "^Max file size  *$1 " "$pid/limits" 2>/dev/null || continue
+    ids=$(stat -c '--reuid=%u --regid=%g' "$pid")
+    setpriv $ids --clear-groups prlimit --pid "$pid" --fsize=unlimited: || left=1
+done; exit $left"""
+_SLOW = """tc qdisc add dev "$0" root tbf rate "$1" burst 16kb latency 800ms"""
+_FREE_NETWORK = """tc qdisc show dev "$0" 2>/dev/null | grep -q tbf || exit 0; tc qdisc del dev "$0" root"""
+_CUT = """printf '%s\\n' "$0" | nft -f -"""
+_JOIN = 'nft "add table ip $0; delete table ip $0"'
 _TABLE = "nemesis"
+_OF_PODS = "veth"
+"""How interfaces of pods begin: whoever has no pod any more is reached by the node's own, which all share."""
 
 
 def on_node(script: str, *words: str) -> str:
@@ -40,12 +48,9 @@ def on_node(script: str, *words: str) -> str:
     return run(str(PLATFORM / "cluster"), "shell", "sh", "-c", script, *words)
 
 
-def asked(ask: Callable[[], AnswerT]) -> AnswerT | None:
-    """What it answers; None while the API server does not."""
-    try:
-        return ask()
-    except CommandFailed:
-        return None
+def undo(what: str, script: str, *words: str) -> None:
+    """Runs a script on the node until it ends well: what is not made good would be a fault of all that comes."""
+    wait_until(lambda: asked(lambda: (on_node(script, *words),)), what, every=0.5)
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,8 +67,11 @@ class Target:
         return find(self.namespace, "pods", self.pod)
 
     def address(self) -> str:
-        """Its address, as long as it lives."""
-        return str(get(self.namespace, "pods", self.pod)["status"]["podIP"])
+        """Its address, as long as it lives. Raises CommandFailed: it has none now."""
+        found: str | None = get(self.namespace, "pods", self.pod).get("status", {}).get("podIP")
+        if found is None:
+            raise CommandFailed(("get", "pods", self.pod), "found no address", "")
+        return found
 
     def signal(self, name: str) -> None:
         """Sends it a signal."""
@@ -123,8 +131,8 @@ class Frozen(OfTarget):
     def applied(self) -> Iterator[None]:
         """Stops it; at the end it goes on, unless it was given up and replaced meanwhile."""
         uid = get(self.target.namespace, "pods", self.target.pod)["metadata"]["uid"]
-        self.target.signal("STOP")
         try:
+            self.target.signal("STOP")  # who says that it failed may have sent it
             yield
         finally:
             self._go_on(uid)
@@ -138,7 +146,7 @@ class Frozen(OfTarget):
                 self.target.signal("CONT")
             return True
 
-        wait_until(lambda: asked(is_done), f"{self} goes on", every=0.5)
+        wait_until(lambda: asked(is_done), f"{self} goes on", every=0.5)  # none there: its container is made anew
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,11 +187,11 @@ class Partitioned:
                 f"add rule ip {_TABLE} forward ip saddr {other} ip daddr {one} drop",
             )
         )
-        on_node('printf "%s\\n" "$0" | nft -f -', rules)
         try:
+            on_node(_CUT, rules)
             yield
         finally:
-            on_node('nft delete table ip "$0"', _TABLE)
+            undo(f"{self} are joined again", _JOIN, _TABLE)
 
     def __str__(self) -> str:
         return f"{self.one} and {self.other}"
@@ -200,12 +208,14 @@ class Slowed:
     def applied(self) -> Iterator[None]:
         """Slows it; at the end it is as it was, or the pod's interface is gone with the pod."""
         address = self.target.address()
-        device = on_node('ip -o route get "$0"', address).partition(" dev ")[2].split()[0]
-        on_node('tc qdisc add dev "$0" root tbf rate "$1" burst 16kb latency 800ms', device, RATE)
+        device = on_node('ip -o route get "$0"', address).partition(" dev ")[2].partition(" ")[0]
+        if not device.startswith(_OF_PODS):
+            raise CommandFailed(("ip", "route", "get", address), f"found {device!r} and no pod", "")
         try:
+            on_node(_SLOW, device, RATE)
             yield
         finally:
-            on_node('ip link show "$0" >/dev/null 2>&1 || exit 0; tc qdisc del dev "$0" root', device)
+            undo(f"{self.target} is as it was", _FREE_NETWORK, device)
 
     def __str__(self) -> str:
         return f"{self.target} at {RATE}"
@@ -222,11 +232,11 @@ class DiskFull:
     def applied(self) -> Iterator[None]:
         """Forbids it; at the end it may, or has been started anew without a limit."""
         uid = get(self.target.namespace, "pods", self.target.pod)["metadata"]["uid"].replace("-", "[-_]")
-        on_node(_LIMIT_FILES, f"pod{uid}", self.target.program, str(WRITABLE))
         try:
+            on_node(_LIMIT_FILES, f"pod{uid}", self.target.program, str(WRITABLE))
             yield
         finally:
-            on_node(f"({_LIMIT_FILES}); exit 0", f"pod{uid}", self.target.program, "unlimited")
+            undo(f"{self} may write", _FREE_FILES, f"pod{uid}", str(WRITABLE))
         wait_until(self._is_ready, f"{self} is ready", every=0.5)
 
     def _is_ready(self) -> bool:

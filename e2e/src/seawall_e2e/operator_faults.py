@@ -8,9 +8,10 @@ from dataclasses import dataclass, field
 
 from seawall_e2e.armed import ArmedSignal
 from seawall_e2e.cluster import Operator
-from seawall_e2e.commands import kubectl
+from seawall_e2e.commands import asked, kubectl
 from seawall_e2e.faults import FaultKind
 from seawall_e2e.intents import read_intents, wait_for_a_new_intent
+from seawall_e2e.node_faults import Frozen, Target
 from seawall_e2e.site import Site
 from seawall_e2e.waiting import wait_until
 
@@ -50,11 +51,12 @@ class LeadingPodCrashed:
     @contextmanager
     def applied(self) -> Iterator[None]:
         """Kills it; at the end another leads."""
-        leader = wait_until(self.operator.leader, "one leads", explain=self.operator.log)
-        self.operator.crash(leader)
-        self.operator.remove(leader)
+        operator = self.operator
+        leader = wait_until(operator.leader, "one leads", explain=operator.log)
+        operator.crash(leader)
+        operator.remove(leader)
         yield
-        wait_until(lambda: self.operator.leader() not in {None, leader}, "another leads", explain=self.operator.log)
+        wait_until(lambda: asked(operator.leader) not in {None, leader}, "another leads", explain=operator.log)
 
     def __str__(self) -> str:
         return "the pod that leads"
@@ -69,16 +71,13 @@ class OperatorFrozen:
 
     @contextmanager
     def applied(self) -> Iterator[None]:
-        """Stops it until another leads; at the end it goes on, and every pod is ready."""
+        """Stops it until another leads; at the end it goes on, or its kubelet has begun it anew, and all are ready."""
         operator = self.operator
         leader = wait_until(operator.leader, "one leads", explain=operator.log)
-        operator.signal(leader, "STOP")
-        try:
+        with Frozen(self.kind, Target(operator.namespace, leader, ".*")).applied():
             wait_until(lambda: operator.leader() not in {None, leader}, "another leads", explain=operator.log)
             yield
-        finally:
-            operator.signal(leader, "CONT")
-        wait_until(operator.is_ready, f"{self} is ready again", every=0.5, explain=operator.log)
+        wait_until(lambda: asked(operator.is_ready), f"{self} is ready again", every=0.5, explain=operator.log)
 
     def __str__(self) -> str:
         return "the pod that leads"

@@ -13,7 +13,7 @@ from typing import Any
 from seawall.cli.ledger import ask_operator
 from seawall.domain.errors import SeawallError
 from seawall_e2e.cluster import Operator, WALCluster
-from seawall_e2e.commands import CommandFailed, Object, kubectl
+from seawall_e2e.commands import CommandFailed, Object, asked, kubectl
 from seawall_e2e.objects import apply, find, get, items, read
 from seawall_e2e.waiting import wait_until
 
@@ -108,24 +108,30 @@ class Purges:
         """What the runs say that they deleted, in sum."""
         return sum(one.entries_deleted for one in self.runs())
 
-    def wait_for_a_whole_run(self) -> Run:
-        """Waits until a run that had not begun by now has completed."""
+    def wait_for_a_whole_run(self, within: float = 150, *, deletes: bool = False) -> Run:
+        """Waits until a run that had not begun by now has completed; with `deletes`, one that deleted something."""
         begun = {one.name for one in self.runs() if one.began is not None}
 
         def found() -> Run | None:
-            return next((one for one in self.completed() if one.name not in begun), None)
+            new = (one for one in asked(self.completed) or () if one.name not in begun)
+            return next((one for one in new if one.entries_deleted or not deletes), None)
 
-        return wait_until(found, "a new run completed", within=150, every=0.5, explain=self.explain)
+        what = "a new run completed" + (" and deleted something" if deletes else "")
+        return wait_until(found, what, within=within, every=0.5, explain=self.explain)
+
+    def place(self, name: str, topics: Mapping[str, int | str], **spec: Any) -> None:
+        """Places a hold."""
+        apply(self._object("WALHold", name, {"clusterRef": {"name": self.wal.name}, "topics": topics, **spec}))
+
+    def answer(self, hold: str) -> str | None:
+        """The state that a hold was given; None: none yet."""
+        state = self.state(hold)
+        return None if state == "Requested" else state
 
     def request(self, name: str, topics: Mapping[str, int | str], **spec: Any) -> str:
         """Places a hold and waits for the answer: its state."""
-        apply(self._object("WALHold", name, {"clusterRef": {"name": self.wal.name}, "topics": topics, **spec}))
-
-        def answer() -> str | None:
-            state = self.state(name)
-            return None if state == "Requested" else state
-
-        return wait_until(answer, f"hold {name} is answered", explain=self.explain)
+        self.place(name, topics, **spec)
+        return wait_until(lambda: self.answer(name), f"hold {name} is answered", explain=self.explain)
 
     def hold(self, name: str, topics: Mapping[str, int | str], **spec: Any) -> None:
         """Places a hold, which must be granted."""

@@ -12,7 +12,7 @@ from typing import Any
 import yaml
 
 from seawall_e2e.cluster import REPOSITORY, START_SECONDS, signal_in_pod
-from seawall_e2e.commands import Object, kubectl, run
+from seawall_e2e.commands import CommandFailed, Object, kubectl, run
 from seawall_e2e.objects import apply, containers, count_restarts, find, get, is_ready, items, wait_complete
 from seawall_e2e.shell import Shell
 from seawall_e2e.waiting import BOUND, wait_until
@@ -123,6 +123,8 @@ class RefDb:
     def in_maintenance(self) -> bool:
         """Whether its metasrv is in maintenance: it moves no region of a datanode that is away."""
         (answer,) = self._ask(("http://metasrv:4000/admin/maintenance/status", {}))
+        if "enabled" not in answer:
+            raise CommandFailed(("maintenance", "status"), "was refused", str(answer))
         return bool(answer["enabled"])
 
     def datanode_pods(self) -> list[Object]:
@@ -177,9 +179,10 @@ class RefDb:
         wait_until(is_done, f"there are {datanodes} datanodes", within=START_SECONDS, explain=self.explain)
 
     def stop(self) -> None:
-        """Somebody stops all of it; its etcd goes on."""
+        """Somebody stops all of it; its etcd goes on. When it returns, nobody writes there any more."""
         self._kubectl("scale", "deployment", "metasrv", "frontend", "--replicas=0")
         self.scale(0)
+        wait_until(lambda: not items(self.namespace, "pods", labels="app.kubernetes.io/name=refdb"), "it is stopped")
 
     def start_again(self) -> None:
         """And starts it: who listens has replayed."""

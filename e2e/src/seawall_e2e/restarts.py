@@ -17,11 +17,14 @@ from seawall_e2e.telling import follow
 from seawall_e2e.waiting import wait_until
 
 STATEFUL_SET = "datanode"
+_ANNOTATION = "seawall.dev/restart"
 RIGHTS = "datanodes.statefulSets={" + STATEFUL_SET + "}"
 """The chart's value that lets the operator restart them."""
 
 SAFETY = {"staleAfter": "10s", "openGrace": "20s"}
 """Of purges beside restarts: a datanode that replays for a while is not stale at once."""
+
+TOPICS = 4
 
 PAUSE = 0.3
 """Seconds between two samples."""
@@ -43,18 +46,24 @@ class Restarts:
         """Names the datanodes, and what is asked of replicas and restarts."""
         named = {"datanodes": {"statefulSetRef": {"name": STATEFUL_SET}}, "restart": restart}
         data_plane = {**in_sight(self.site.namespace), **named}
-        pool = self.site.pool(4, maxMessageBytes="16Ki", replicationFactor=replication_factor)
+        pool = self.site.pool(TOPICS, maxMessageBytes="16Ki", replicationFactor=replication_factor)
         self.wal.apply(pool, dataPlane=data_plane)
 
     def ask(self, value: str) -> None:
         """A person asks for a restart of all datanodes."""
-        kubectl(
-            "-n", self.site.namespace, "annotate", "walc", self.wal.name, "--overwrite", f"seawall.dev/restart={value}"
-        )
+        of_walc = ("-n", self.site.namespace, "annotate", "walc", self.wal.name)
+        kubectl(*of_walc, "--overwrite", f"{_ANNOTATION}={value}")
 
     def status(self) -> Object:
         """`status.restart`; empty: there is none."""
         return roll_of(self.wal)
+
+    def is_over(self) -> bool:
+        """Whether what was asked for last, if anything was, is done."""
+        found = self.wal.find() or {}
+        asked_for = found.get("metadata", {}).get("annotations", {}).get(_ANNOTATION)
+        status = found.get("status", {}).get("restart") or {}
+        return status.get("stage") in {None, "Completed"} and status.get("doneRequest") == asked_for
 
     def wait_for_stage(self, *stages: str, within: float = 60) -> Object:
         """Waits until the roll is in one of these stages."""

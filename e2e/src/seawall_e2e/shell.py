@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from seawall_e2e.commands import CommandFailed
+from seawall_e2e.waiting import patience
 
 ANSWER_SECONDS = 60.0
 
@@ -51,11 +52,11 @@ class Shell:
         self._end()
 
     def _answer(self, words: tuple[object, ...]) -> str:
-        """Its line; empty when it ended, or was ended because it took too long."""
+        """Its line; empty when it ended, also in the middle of one, or was ended because it took too long."""
         process = self._running()
         if process.stdin is None or process.stdout is None:
             raise ValueError("a process with pipes has pipes")
-        late = threading.Timer(ANSWER_SECONDS, process.kill)
+        late = threading.Timer(ANSWER_SECONDS * patience(), process.kill)
         late.start()
         try:
             process.stdin.write(json.dumps(words) + "\n")
@@ -64,8 +65,9 @@ class Shell:
             answer = ""
         finally:
             late.cancel()
-        if not answer:
+        if not answer.endswith("\n"):
             self.close()
+            return ""
         return answer
 
     def _running(self) -> subprocess.Popen[str]:

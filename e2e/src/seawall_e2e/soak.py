@@ -19,7 +19,7 @@ CHANGES = ("git", "status", "--porcelain", "--", "e2e", "operator/src", "spark-a
 
 
 def write_counts(name: str, counts: dict[str, Any]) -> None:
-    """Writes what a run came to."""
+    """Writes what a run came to. A command that failed is told in it, and the folder of the checkout is nobody's."""
     body = {
         "command": f"make e2e-soak SOAK_SECONDS={SECONDS}",
         "commit": said("git", "rev-parse", "--short=12", "HEAD") + (" with changes" if said(*CHANGES) else ""),
@@ -27,7 +27,7 @@ def write_counts(name: str, counts: dict[str, Any]) -> None:
         **counts,
     }
     RESULTS.mkdir(exist_ok=True)
-    (RESULTS / f"{name}.json").write_text(json.dumps(body, indent=2) + "\n")
+    (RESULTS / f"{name}.json").write_text(json.dumps(body, indent=2).replace(f"{REPOSITORY}/", "") + "\n")
 
 
 def said(*command: str) -> str:

@@ -1,124 +1,33 @@
-"""What people and schedules do of a WALCluster for as long as a nemesis is about: loops, each in a thread of its own.
-
-A step that asks an API server which is away begins anew; one that comes to no end within its bound, or sees what must
-not be, ends the run.
-"""
+"""What people and schedules do of a WALCluster for as long as a nemesis is about."""
 
 from __future__ import annotations
 
 import json
 import threading
-import time
-from collections import Counter
-from collections.abc import Callable, Sequence
-from contextlib import suppress
+from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from itertools import count
-from typing import Protocol, Self, TypeVar
 
 from seawall_e2e.backups import Backup, Backups
 from seawall_e2e.cluster import BROKERS, PLAINTEXT
-from seawall_e2e.commands import CommandFailed, kubectl
+from seawall_e2e.commands import CommandFailed, asked, kubectl
 from seawall_e2e.invariants import GRANTED
+from seawall_e2e.loops import Patient
 from seawall_e2e.mirrors import digests
 from seawall_e2e.objects import delete, find
 from seawall_e2e.purges import Purges
 from seawall_e2e.refdb import DATANODES
-from seawall_e2e.restarts import Restarts
+from seawall_e2e.restarts import TOPICS, Restarts
 from seawall_e2e.verifications import Verification, Verifications
-from seawall_e2e.waiting import WaitedInVain, patience
 
-FoundT = TypeVar("FoundT")
-
-PAUSE = 2.0
-"""Seconds between two tries."""
-BOUND = 900.0
-"""Seconds for a step beside faults that never end: a gate waits for each of them."""
-
-
-class Over(Exception):  # noqa: N818 - named for what happened
-    """The run ended before the step did."""
-
-
-@dataclass(frozen=True, slots=True)
-class Patient:
-    """Waits beside faults."""
-
-    over: threading.Event
-
-    def until(self, look: Callable[[], FoundT | None], what: str, within: float = BOUND) -> FoundT:
-        """Looks until there is something to see, and returns it; who does not answer is asked again.
-
-        Raises:
-            Over: the run ended before.
-            WaitedInVain: there was not, within so many seconds.
-        """
-        began = time.monotonic()
-        while True:
-            with suppress(CommandFailed):
-                if found := look():
-                    return found
-            if time.monotonic() > began + within * patience():
-                raise WaitedInVain(f"not within {within:.0f} s: {what}")
-            self.rest(PAUSE)
-
-    def rest(self, seconds: float) -> None:
-        """Waits for so long. Raises Over."""
-        if self.over.wait(seconds):
-            raise Over
-
-
-class Work(Protocol):
-    """Something that is done again and again."""
-
-    def step(self, patient: Patient) -> str:
-        """Once; what it is counted as."""
-        ...
-
-
-@dataclass
-class Loops:
-    """Runs work in threads as long as the `with` lasts; `check` and its end raise what went wrong in them."""
-
-    over: threading.Event
-    work: Sequence[Work]
-    counts: Counter[str] = field(default_factory=Counter)
-    _broken: list[BaseException] = field(default_factory=list)
-    _threads: list[threading.Thread] = field(default_factory=list)
-
-    def __enter__(self) -> Self:
-        for each in self.work:
-            self._threads.append(threading.Thread(target=self._run, args=(each,), daemon=True))
-            self._threads[-1].start()
-        return self
-
-    def __exit__(self, failed: object, *_: object) -> None:
-        self.over.set()
-        for thread in self._threads:
-            thread.join()
-        if failed is None:
-            self.check()
-
-    def check(self) -> None:
-        """Raises the first thing that went wrong."""
-        if self._broken:
-            raise AssertionError("a loop ended") from self._broken[0]
-
-    def _run(self, work: Work) -> None:
-        patient = Patient(self.over)
-        while not self.over.is_set():
-            try:
-                self.counts[work.step(patient)] += 1
-            except Over:
-                return
-            except CommandFailed as unanswered:
-                print(f"{type(work).__name__}: {str(unanswered).splitlines()[0]}", flush=True)
-                self.counts["steps begun anew"] += 1
-                self.over.wait(PAUSE)
-            except BaseException as error:  # noqa: BLE001 - raised by `check`
-                self._broken.append(error)
-                self.over.set()
-                return
+JOB_BOUND = 1800.0
+"""Seconds for a job on Spark: three attempts of ten minutes each."""
+LOG_CHANGED = frozenset({"LogChanged", "ChainEnded"})
+"""Reasons of a backup that there must not be while the log is held."""
+OF_A_LEADER_BEFORE = frozenset({"SequenceOrder", "SequenceReused", "OrphanPart"})
+"""Errors of a log in which nothing is lost: what a leader that was stopped appends when it goes on, behind what its
+successor has written. Nobody was told that it is there. Once the region is flushed, nobody reads it."""
 
 
 @dataclass
@@ -126,22 +35,23 @@ class Rolls:
     """Restarts of all datanodes, one after another."""
 
     restarts: Restarts
+    goal = "rolls of all datanodes"
+    pause = 20.0
     _numbers: count[int] = field(default_factory=count)
 
     def step(self, patient: Patient) -> str:
-        """A person asks for one, and waits until it is done."""
+        """A person asks for one, and waits until it is done: each datanode has another pod."""
         value = f"hour-{next(self._numbers)}"
+        before = patient.until(self._pods, "all datanodes are there")
         self.restarts.ask(value)
+        patient.until(self.restarts.is_over, f"the roll {value} is done", explain=self.restarts.explain)
+        if kept := before & patient.until(self._pods, "all datanodes are there again"):
+            raise AssertionError(f"{kept} of {before} were not restarted\n{asked(self.restarts.explain)}")
+        return self.goal
 
-        def is_done() -> bool:
-            status = self.restarts.status()
-            return (status.get("stage"), status.get("doneRequest")) == ("Completed", value)
-
-        patient.until(is_done, f"the roll {value} is done")
-        if (restarted := self.restarts.status()["restarted"]) != DATANODES:
-            raise AssertionError(f"{restarted} of {DATANODES} datanodes were restarted")
-        patient.rest(20)
-        return "rolls of all datanodes"
+    def _pods(self) -> set[str] | None:
+        found = set(self.restarts.uids().values())
+        return found if len(found) == DATANODES else None
 
 
 @dataclass
@@ -149,32 +59,42 @@ class Moves:
     """Replicas that go and come back: two of each topic and three, and a broker that is drained."""
 
     restarts: Restarts
+    goal = "rounds of moves of replicas"
+    pause = 10.0
     _numbers: count[int] = field(default_factory=count)
 
     def step(self, patient: Patient) -> str:
         """Two replicas, then three; then a broker without any of them."""
         for factor in (2, 3):
-            self.declare(factor)
-            patient.until(lambda: self._factors() == {factor}, f"each topic has {factor} replicas")  # noqa: B023
+            self._move(patient, factor)
             patient.rest(5)
         gone = next(self._numbers) % BROKERS
         self.declare(2, gone)
-        patient.until(lambda: not self._has(gone), f"broker {gone} is drained")
-        self.declare(3)
-        patient.until(lambda: self._factors() == {3}, "each topic has three replicas")
-        patient.rest(10)
-        return "rounds of moves of replicas"
+        patient.until(lambda: not self._has(gone), f"broker {gone} is drained", explain=self.restarts.explain)
+        self._move(patient, 3)
+        return self.goal
 
     def declare(self, factor: int, *gone: int) -> None:
         """So many replicas of each topic, and none on these brokers."""
         spec = {"topics": {"replicationFactor": factor}, "reassignment": {"excludeBrokers": list(gone)}}
         kubectl(*self.restarts.wal.patch_command(json.dumps({"spec": spec})))
 
-    def _replicas(self) -> list[list[int]]:
-        return [topic["replicas"]["0"] for topic in self.restarts.site.topics().values()]
-
-    def _factors(self) -> set[int]:
+    def factors(self) -> set[int]:
+        """How many replicas topics have."""
         return {len(replicas) for replicas in self._replicas()}
+
+    def _move(self, patient: Patient, factor: int) -> None:
+        self.declare(factor)
+        what = f"each topic has {factor} replicas"
+        patient.until(lambda: self.factors() == {factor}, what, explain=self.restarts.explain)
+
+    def _replicas(self) -> list[list[int]]:
+        """Of all topics."""
+        topics = self.restarts.site.topics().values()
+        found = [topic["replicas"]["0"] for topic in topics if topic["replicas"]]  # of one that is new there: not yet
+        if len(found) != TOPICS:
+            raise CommandFailed(("describe",), f"knows {len(found)} of {TOPICS} topics", "")
+        return found
 
     def _has(self, broker: int) -> bool:
         return any(broker in replicas for replicas in self._replicas())
@@ -186,28 +106,37 @@ class Holds:
 
     purges: Purges
     restarts: Restarts
+    goal = "holds whose records were read twice"
+    pause = 20.0
+    """In which purges have their turn."""
     granted_records: int = 0
     _numbers: count[int] = field(default_factory=count)
 
     def step(self, patient: Patient) -> str:
-        """One hold on every other topic from where it begins; then purges have their turn."""
+        """One hold on every other topic from where it begins."""
         site, number = self.restarts.site, next(self._numbers)
         name, offsets = f"held-{number}", site.toolbox.offsets(f"{site.prefix}_")
         ranges = {topic: offsets[topic] for topic in sorted(offsets)[number % 2 :: 2]}
         try:
-            state = self.purges.request(name, {topic: start for topic, (start, _) in ranges.items()})
+            self.purges.place(name, {topic: start for topic, (start, _) in ranges.items()})
+            state = patient.until(lambda: self.purges.answer(name), f"{name} is answered", explain=self.purges.explain)
             if state not in GRANTED:
                 return f"holds that were {state}"
-            before = digests(site.toolbox, ",".join(PLAINTEXT), ranges)
+            before = self._read(patient, ranges)
             patient.rest(30)
-            again = patient.until(lambda: digests(site.toolbox, ",".join(PLAINTEXT), ranges), "it is read again", 240)
+            again = self._read(patient, ranges)
             if again != before:
-                raise AssertionError(f"what was held is not what it was: {before} {again}")
+                raise AssertionError(f"what {name} held is not what it was: {before} {again}")
         finally:
             delete_hold(self.purges, name)
         self.granted_records += sum(end - start for start, end in ranges.values())
-        patient.rest(20)
-        return "holds whose records were read twice"
+        return self.goal
+
+    def _read(self, patient: Patient, ranges: Mapping[str, tuple[int, int]]) -> Mapping[str, str]:
+        """What another client reads; records that are gone it cannot read at all."""
+        toolbox = self.restarts.site.toolbox
+        look = partial(digests, toolbox, ",".join(PLAINTEXT), ranges)
+        return patient.until(look, f"all of {ranges} is read", explain=self.purges.explain)
 
 
 def delete_hold(purges: Purges, hold: str) -> None:
@@ -218,29 +147,32 @@ def delete_hold(purges: Purges, hold: str) -> None:
         delete(*where)
         return find(*where) is None
 
-    Patient(threading.Event()).until(is_gone, f"hold {hold} is gone", within=120)
+    Patient(threading.Event()).until(is_gone, f"hold {hold} is gone", 120, purges.explain)
 
 
 @dataclass
 class Proofs:
-    """Verifications by a person, one after another; a log that nobody cuts has nothing to find."""
+    """Verifications by a person, one after another; a log that nobody cuts has no error but `OF_A_LEADER_BEFORE`."""
 
     verifications: Verifications
     records: int = 0
+    goal = "verifications that Completed"
+    pause = 30.0
     _numbers: count[int] = field(default_factory=count)
 
     def step(self, patient: Patient) -> str:
         """One, to its end."""
         name = f"proof-{next(self._numbers)}"
         self.verifications.request(name)
-        seen = patient.until(lambda: self._over(name), f"{name} is over")
-        if seen.findings:
-            raise AssertionError(f"{seen} found what is not so")
+        explain = self.verifications.explain
+        seen = patient.until(lambda: self._over(name), f"{name} is over", JOB_BOUND, explain)
+        errors = {str(each["kind"]) for each in seen.findings if each["severity"] == "Error"}
+        if errors - OF_A_LEADER_BEFORE:
+            raise AssertionError(f"{seen} found what is not so\n{asked(explain)}")
         if seen.verified and seen.counts.get("records") != seen.entries:
-            raise AssertionError(f"{seen} did not read all that it says")
+            raise AssertionError(f"{seen} did not read all that it says\n{asked(explain)}")
         self.records += seen.counts.get("records", 0)
-        patient.rest(30)
-        return f"verifications that {seen.outcome or seen.stage}"
+        return self.goal if seen.stage == "Completed" else f"verifications that {seen.stage}: {seen.outcome}"
 
     def _over(self, name: str) -> Verification | None:
         found = self.verifications.find(name)
@@ -249,10 +181,12 @@ class Proofs:
 
 @dataclass
 class Copies:
-    """Full backups by a person, one after another, each decoded once more; one of a log that moves may fail."""
+    """Full backups by a person, one after another, each decoded once more; the job of one may be ended by faults."""
 
     backups: Backups
     records: int = 0
+    goal = "backups that Completed"
+    pause = 60.0
     _numbers: count[int] = field(default_factory=count)
 
     def step(self, patient: Patient) -> str:
@@ -260,11 +194,13 @@ class Copies:
         name = f"copy-{next(self._numbers)}"
         self.backups.declare()
         self.backups.begin(name)
-        found = patient.until(lambda: self._over(name), f"backup {name} is over")
+        explain = self.backups.explain
+        found = patient.until(lambda: self._over(name), f"backup {name} is over", JOB_BOUND, explain)
+        if found.reason in LOG_CHANGED or found.findings - OF_A_LEADER_BEFORE:
+            raise AssertionError(f"{found} is not the log\n{asked(explain)}")
         if found.stage == "Completed" and found.verified != "Integrity":
-            raise AssertionError(f"{found} was not decoded")
+            raise AssertionError(f"{found} was not decoded\n{asked(explain)}")
         self.records += found.records
-        patient.rest(60)
         return f"backups that {found.stage}"
 
     def _over(self, name: str) -> Backup | None:

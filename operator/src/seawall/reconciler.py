@@ -113,11 +113,13 @@ class Ticked:
         after: when to look again in seconds; None: at the next resync.
         conditions: those of the object as it was read or was just written; None: this process may not write, or there
             is an error. For the metrics.
+        is_unread: whether the object could not be read: nobody knows what its conditions are.
     """
 
     outcome: Outcome
     after: float | None = None
     conditions: Sequence[Condition] | None = field(default=None, compare=False)
+    is_unread: bool = field(default=False, compare=False)
 
 
 NOT_LEADER = Ticked(Outcome.NOT_LEADER, 2.0)
@@ -139,20 +141,22 @@ class Reconciler(Generic[ObjectT, ObservedT, StatusT, ActionT]):
 
     def tick(self, key: Key) -> Ticked:
         """One tick for one object."""
+        is_unread = True
         try:
-            ticked = self._tick(key)
+            obj = self.controller.read(key)
+            is_unread = False
+            ticked = self._tick(key, obj)
         except Conflict as conflict:
             _log.debug("%s %s: %s", self.controller.kind, key, conflict)
             return Ticked(Outcome.CONFLICT, 0.0)
         except SeawallError as error:
             _log.warning("%s %s: %s", self.controller.kind, key, error)
-            return Ticked(Outcome.ERROR)
+            return Ticked(Outcome.ERROR, is_unread=is_unread)
         if ticked.outcome in {Outcome.ACTED, Outcome.WAITING, Outcome.GONE}:
             self._conflicts.pop(key, None)
         return ticked
 
-    def _tick(self, key: Key) -> Ticked:
-        obj = self.controller.read(key)
+    def _tick(self, key: Key, obj: ObjectT | None) -> Ticked:
         if obj is None:
             self.controller.forget(key)
             self._reported.pop(key, None)

@@ -105,14 +105,13 @@ class Judge:
 
     def violated(self) -> set[Need]:
         """Rows that a restart of their database would not find."""
-        logs = self._logs()
-        return {
-            (database.name, region, topic_id, offset)
-            for database in self.arena.network.databases.values()
-            for region, rows in database.rows.items()
-            for topic_id, offset in _unflushed(database, region, rows)
-            if not _replays(database, region, logs.get(topic_id), offset)
-        }
+        logs, found = self._logs(), set[Need]()
+        for database in self.arena.network.databases.values():
+            for region, rows in database.rows.items():
+                unflushed = _unflushed(database, region, rows)
+                replayed = {topic_id: _replayed(database, region, logs.get(topic_id)) for topic_id, _ in unflushed}
+                found |= {(database.name, region, *row) for row in unflushed if row[1] not in replayed[row[0]]}
+        return found
 
     def _judge(self, name: str, before: _Fingerprints, args: tuple[Any, ...]) -> None:
         after = self._all()
@@ -260,12 +259,12 @@ def _unflushed(database: Any, region: int, rows: list[tuple[str, int]]) -> list[
     return [row for row in rows if row[1] > state.flushed]
 
 
-def _replays(database: Any, region: int, found: tuple[str, FakeLog] | None, offset: int) -> bool:
-    """Whether a restart would read the row: it is in the log, and above the marker and the checkpoint."""
+def _replayed(database: Any, region: int, found: tuple[str, FakeLog] | None) -> range:
+    """The offsets that a restart would read: they are in the log, and above the marker and the checkpoint."""
     if found is None:
-        return False
+        return range(0)
     topic, log = found
     metadata = database.store._now
     marker, key = metadata.topics.get(topic), metadata.region_keys.get((topic, region))
     floor = max(marker.pruned_entry_id or 0 if marker else 0, key.checkpoint_entry_id or 0 if key else 0)
-    return log.log_start <= offset < log.end and offset > floor
+    return range(max(log.log_start, floor + 1), log.end)

@@ -107,9 +107,10 @@ class Database:
     def prune_logically(self) -> None:
         """What a database with logical pruning does by itself: markers move to the lowest flushed id."""
         for topic, marker in list(self.store._now.topics.items()):
-            regions = [self.plane.regions[each] for each in self.regions_of(topic) if each in self.plane.regions]
+            mapped = self.regions_of(topic)
+            regions = [self.plane.regions[each] for each in mapped if each in self.plane.regions]
             lowest = min((region.flushed for region in regions), default=0)
-            if len(regions) == len(self.regions_of(topic)) and lowest > (marker.pruned_entry_id or 0):
+            if len(regions) == len(mapped) and lowest > (marker.pruned_entry_id or 0):
                 self.store.put_topic(topic, lowest)
 
 

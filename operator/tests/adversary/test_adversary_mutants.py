@@ -190,7 +190,7 @@ def no_topic_id(patch: Patch) -> None:
     """Neither is the topic's id compared right before the delete, nor by the port; either would be enough."""
     original = FakeKafkaLogs._delete
     patch.setattr(wal_purge, "_of_same_logs", lambda _, action: dict(action.before))
-    patch.setattr(FakeKafkaLogs, "_delete", lambda self, name, offset, _: original(self, name, offset, None))
+    patch.setattr(FakeKafkaLogs, "_delete", lambda self, name, at, _, epoch: original(self, name, at, None, epoch))
 
 
 def declared_version_believed(patch: Patch) -> None:
@@ -248,7 +248,7 @@ def topics_made_anew_ignored(patch: Patch) -> None:
     patch.setattr(topic_deletion, "ids_to_delete", _ids_of_now)
 
 
-def _ids_of_now(_: WALCluster, names: Sequence[str], pool: PoolNow) -> dict[str, str]:
+def _ids_of_now(_: WALCluster, names: Sequence[str], pool: PoolNow, _doubted: object) -> dict[str, str]:
     return {name: pool.logs[name].topic_id for name in names if name in pool.logs}
 
 

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import copy
 from collections.abc import Callable
-from dataclasses import replace
 from datetime import timedelta
 
 from tests.adversary.arena import RUNS, Arena
 from tests.adversary.people_moves import grant_hold
+from tests.support.api_server_backup import restore_objects, restore_shards
 from tests.worlds.purge_world import REGIONS, TOPICS
 
 TOPIC = "wal_1"
@@ -149,9 +148,7 @@ def delete_intents_and_grant(arena: Arena) -> None:
 def restore_intents(arena: Arena) -> None:
     """With other versions, as a restore gives them."""
     if arena.yesterday[1] is not None:
-        arena.intents._shards = {
-            key: replace(shard, version=f"restored-{shard.version}") for key, shard in arena.yesterday[1].items()
-        }
+        restore_shards(arena.intents, arena.yesterday[1])
 
 
 def restore_api_server(arena: Arena) -> None:
@@ -159,12 +156,7 @@ def restore_api_server(arena: Arena) -> None:
     objects, config_maps, annotations = arena.backup
     if objects is None:
         return
-    arena.kube._objects = copy.deepcopy(objects)
-    for raw in arena.kube._objects.values():
-        raw["metadata"]["resourceVersion"] = f"restored-{raw['metadata']['resourceVersion']}"
-    arena.kube._config_maps = {
-        key: replace(found, resource_version=f"restored-{found.resource_version}") for key, found in config_maps.items()
-    }
+    restore_objects(arena.kube, objects, config_maps)
     arena.annotations = dict(annotations)
     restore_intents(arena)
 

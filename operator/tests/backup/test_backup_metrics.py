@@ -13,7 +13,7 @@ from tests.backup import test_drills as drills
 from tests.backup.test_backup_policy import TEN, PolicyWorld, declared, settle
 from tests.ledger.test_metrics import Metrics
 from tests.worlds.backup_world import POLICY
-from tests.worlds.purge_world import NAMESPACE
+from tests.worlds.purge_world import NAMESPACE, WAL
 
 BYTES = 100
 """Of a record, in this world."""
@@ -27,6 +27,7 @@ def of_policy(metrics: Metrics, name: str) -> float | None:
 def told(world: PolicyWorld | drills.DrillWorld) -> Metrics:
     """From now on the operator's processes tell this."""
     metrics = Metrics()
+    metrics.wal.measure_answer(WAL, None)  # who watches its ledger has met the WALCluster
     setattr(world, "meters", metrics.wal)  # noqa: B010 - tests have a fake there
     return metrics
 

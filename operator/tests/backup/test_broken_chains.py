@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
 from typing import Any
 
 import pytest
@@ -11,13 +12,18 @@ from seawall.api.v1alpha1.backup import WALBackupStatus
 from seawall.api.v1alpha1.backup_policy import BackupChain, WALBackupPolicy
 from seawall.api.v1alpha1.restore import WALRestore
 from seawall.api.v1alpha1.restore_status import RestoreStage
-from seawall.domain.backup import broken, chains, retention
-from seawall.domain.backup.broken import CHAIN_BROKEN, NOT_DECODED
+from seawall.controllers import restore as restore_controller
+from seawall.domain.backup import broken, chains, policy_case, policy_status, retention
+from seawall.domain.backup import policy as policy_rules
+from seawall.domain.backup.broken import CHAIN_BROKEN, NOT_DECODED, why_it_stays
 from seawall.domain.backup.retention import Surroundings, find_needed, plan_expiry
 from seawall.domain.backup.runs import OwnBackups
+from seawall.domain.restore import decide as restoring
 from seawall.domain.restore.reasons import Reason
+from seawall.observe import restore_parts
 from tests.backup import test_retention as policies
-from tests.backup.test_backup_policy import PolicyWorld, settle
+from tests.backup.test_backup_policy import TEN, PolicyWorld, settle
+from tests.backup.test_backup_policy import declared as backed_up
 from tests.backup.test_drills import TWENTY
 from tests.backup.test_drills import declared as drilled
 from tests.backup.test_retention import HOUR, START, row
@@ -26,6 +32,7 @@ from tests.support.mutants import Mutant, find_survivors
 from tests.support.source_mutants import rewritten
 from tests.worlds.backup_world import POLICY
 from tests.worlds.purge_world import NAMESPACE
+from tests.worlds.verification_world import why
 
 FINDING = {"kind": "ObjectMissing", "message": "it is not there"}
 ROWS = (row("a", 0), row("b", 2), row("c", 4))
@@ -123,6 +130,21 @@ def test_one_that_names_no_chain_may_have_read_any_that_was_there() -> None:
     assert goes(restore(None, completionTime=early)) == ["a"], "only a was there"
 
 
+def test_what_is_made_while_the_topics_of_a_restore_go_it_has_not_read() -> None:
+    """That may take days; and what is written down is never taken back."""
+    judged = (START + HOUR).isoformat()
+    going: dict[str, Any] = {
+        "stage": "Removing",
+        "failsAs": CHAIN_BROKEN,
+        "completionTime": None,
+        "attemptTime": judged,
+    }
+    rows = listed(ROWS, restore(None, "RemovingTopics", **going))
+    assert [each.broken_by for each in rows] == ["of-any", None, None]
+    over: dict[str, Any] = {"failsAs": CHAIN_BROKEN, "attemptTime": judged}  # its topics are gone hours later
+    assert [each.broken_by for each in listed(ROWS, restore(None, **over))] == ["of-any", None, None]
+
+
 def test_the_list_remembers_what_a_restore_found_when_its_object_is_gone() -> None:
     rows = listed(ROWS, restore("b"))
     assert [each.broken_by for each in rows] == [None, "of-b", None]
@@ -143,6 +165,31 @@ def test_a_drill_that_fails_by_the_backup_is_in_the_list() -> None:
     world.live(2 * TWENTY)
     failed = [each.metadata.name for each in world.drills() if each.status.stage is RestoreStage.FAILED]
     assert [each.broken_by for each in world.policy().status.chains] == failed[:1]
+
+
+def test_what_a_restore_found_is_in_the_list_before_its_ttl_takes_it() -> None:
+    world = drilled(broken_store=True)
+    world.drill(ttlSecondsAfterFinished=0)
+    found = world.settle_restore()
+    assert found is not None, "and with it what it found"
+    assert why(found)[0] == CHAIN_BROKEN
+    settle(world.planner(), POLICY)
+    assert [each.broken_by for each in world.policy().status.chains] == ["back"]
+    assert world.settle_restore(ticks=5) is None
+
+
+def test_a_restore_waits_for_nobody_who_does_not_write_down_what_it_found() -> None:
+    said = "WALBackupPolicy p has not written down yet that chain b is broken"
+    assert why_it_stays(restore("b"), (policy(), policy())) == said
+    going = policy().metadata.model_copy(update={"deletion_timestamp": START})
+    for none in (
+        WALBackupPolicy(going, policy().spec, policy().status),
+        policy(listed(ROWS, restore("b"))),
+        policy(tuple(each.model_copy(update={"gone": True}) for each in ROWS)),
+        policy(ROWS[:1]),
+    ):
+        assert why_it_stays(restore("b"), (none,)) is None
+    assert why_it_stays(restore("b", "TooLarge"), (policy(),)) is None
 
 
 def find_broken(world: PolicyWorld, *names: str) -> list[Key]:
@@ -176,7 +223,69 @@ def test_a_policy_lets_nothing_go_before_new_chains_are_proved() -> None:
     assert set(old) <= set(world.deleted)
 
 
+def continued_once() -> PolicyWorld:
+    """A policy with a full backup, and one that continues it."""
+    world = backed_up()
+    for _ in range(2):
+        world.write("wal_1", 3)
+        world.live(TEN)
+    world.live(timedelta(minutes=2))
+    assert world.modes() == ["full BackedUp", "next BackedUp"]
+    return world
+
+
+def test_a_chain_that_a_restore_found_broken_is_not_continued() -> None:
+    world = continued_once()
+    last = world.policy().status.last
+    assert last is not None
+    (found,) = find_broken(world, last.chain)
+    settle(world.planner(), POLICY)
+    assert world.condition() == ("False", CHAIN_BROKEN)
+    world.kube.remove(found, WALRestore)
+    world.write("wal_1", 3)
+    world.live(TEN)
+    world.live(timedelta(minutes=2))
+    assert world.modes()[2:] == ["full BackedUp"]
+    assert world.condition() == ("True", "BackedUp")
+    world.write("wal_1", 3)
+    world.live(TEN)
+    assert world.modes()[-1] == "next BackedUp", "the new chain is continued"
+
+
+def test_that_another_chain_is_broken_ends_none() -> None:
+    world = continued_once()
+    world.declare_backups(fullSchedule="20 * * * *")
+    old = world.policy().status.chains[-1].name
+    world.live(TEN)
+    assert world.modes()[-1] == "full BackedUp"
+    assert len(find_broken(world, old)) == 1
+    world.write("wal_1", 3)
+    world.live(TEN)
+    assert (world.modes()[-1], world.condition()) == ("next BackedUp", ("True", "BackedUp"))
+
+
+def test_a_chain_for_which_the_list_has_no_room_is_not_continued_while_the_restore_is_there() -> None:
+    world = continued_once()
+    last = world.backups()[-1]
+    (found,) = find_broken(world, last.status.chain or "")
+    restore = world.kube.get(WALRestore, found)
+    assert restore is not None
+    nothing = chains.Listed((), None)
+    why = chains.why_broken(nothing, last, [restore])
+    assert why == f"WALRestore {found.name} found {last.status.chain} broken"
+    assert chains.why_broken(nothing, last, ()) is None
+    assert chains.why_broken(nothing, None, [restore]) is None
+
+
 MUTANTS: tuple[Mutant, ...] = (
+    (
+        rewritten(restoring, "decide", "observed.outlives_ttl is not None", "False", restore_controller),
+        test_what_a_restore_found_is_in_the_list_before_its_ttl_takes_it,
+    ),
+    (
+        rewritten(restore_parts, "read_why_it_stays", "not found_it_broken(obj)", "True", restore_controller),
+        test_what_a_restore_found_is_in_the_list_before_its_ttl_takes_it,
+    ),
     (
         rewritten(retention, "choose", " and each.broken_by is None", ""),
         test_the_last_chain_that_comes_back_stays,
@@ -190,12 +299,28 @@ MUTANTS: tuple[Mutant, ...] = (
         test_the_list_remembers_what_a_restore_found_when_its_object_is_gone,
     ),
     (
-        rewritten(broken, "_found_it_broken", "restore.status.fails_as", "None"),
+        rewritten(policy_rules, "_create", " or case.broken", ""),
+        test_a_chain_that_a_restore_found_broken_is_not_continued,
+    ),
+    (
+        rewritten(policy_status, "_backed_up", "(CHAIN_BROKEN, case.broken)", "(CHAIN_BROKEN, None)"),
+        test_a_chain_that_a_restore_found_broken_is_not_continued,
+    ),
+    (
+        rewritten(chains, "why_broken", "each.name == last.status.chain", "True", policy_case),
+        test_that_another_chain_is_broken_ends_none,
+    ),
+    (
+        rewritten(broken, "found_it_broken", "restore.status.fails_as", "None"),
         test_it_counts_as_soon_as_it_is_known,
     ),
     (
-        rewritten(broken, "_is_about", "return status.completion_time is None or", "return source is None and"),
+        rewritten(broken, "_is_about", "return judged is None or", "return source is None and"),
         test_one_that_names_no_chain_may_have_read_any_that_was_there,
+    ),
+    (
+        rewritten(broken, "_is_about", " if status.fails_as is None else status.attempt_time", ""),
+        test_what_is_made_while_the_topics_of_a_restore_go_it_has_not_read,
     ),
 )
 

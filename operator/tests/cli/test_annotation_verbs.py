@@ -22,6 +22,7 @@ from seawall.domain.ledger.declarations import (
     parse_grounds,
     parse_unused,
 )
+from seawall.domain.ledger.fence import Readoption, parse_readoption
 from seawall.domain.managed_kafka.names import FORMAT_VOLUME_ANNOTATION
 from seawall.domain.rollout.requests import parse_override
 from seawall.domain.rollout.workload import (
@@ -30,6 +31,7 @@ from seawall.domain.rollout.workload import (
     RESTART_ANNOTATION,
     RESTART_KAFKA_ANNOTATION,
 )
+from tests.domain.two_clocks import agreed
 
 NOW = datetime(2026, 11, 25, 12, 0, tzinfo=UTC)
 TIME = TrustedTime(NOW, ServerTime(NOW, timedelta(seconds=1), timedelta(0)))
@@ -106,6 +108,21 @@ def test_what_is_written_is_what_the_operator_reads() -> None:
     assert isinstance(unused, Unused)
     assert (unused.topics, unused.grounds.expires) == (("wal_7", "wal_1*"), NOW + timedelta(hours=1))
     assert not isinstance(parse_override(said[OVERRIDE_ANNOTATION], TIME), str)
+
+
+def test_the_longest_time_counts_also_where_the_clock_of_the_operator_is_a_little_behind() -> None:
+    server, behind = Server(), agreed(NOW - timedelta(minutes=4))
+    type_(server, "readopt", "wal", "--reason", "restored", "--for", "24h")
+    type_(server, "dead-regions", "wal", "7", "--reason", "disk lost", "--for", "24h")
+    type_(server, "purge-unused", "wal", "wal_7", "--reason", "dropped in May", "--for", "24h")
+    type_(server, "override-restart-gate", "wal", "--reason", "broker 3 is lost", "--for", "24h")
+    said = server.annotations
+    readoption = parse_readoption(said[READOPT_ANNOTATION])
+    assert isinstance(readoption, Readoption)
+    assert readoption.problem_by(behind) is None
+    assert isinstance(parse_dead(said[DEAD_ANNOTATION], behind), DeadRegions)
+    assert isinstance(parse_unused(said[UNUSED_ANNOTATION], behind), Unused)
+    assert not isinstance(parse_override(said[OVERRIDE_ANNOTATION], behind), str)
 
 
 def test_a_second_restart_is_another_request() -> None:

@@ -10,17 +10,25 @@ from typing import Any
 import pytest
 
 from seawall.api.meta import Key
-from seawall.api.v1alpha1.restore import WALRestore
-from seawall.api.v1alpha1.restore_status import RestoreStage
 from seawall.controllers.cluster import WALClusterController
-from seawall.domain.cluster.actions import RecordLogs
+from seawall.domain.cluster.actions import MarkRecords, RecordLogs
+from seawall.domain.cluster.identity import Pin
 from seawall.domain.errors import Conflict, OutsideUnavailable, Refused, SeawallError
 from seawall.domain.kafka_log import LogOffsets, TopicFailure, TopicTrouble
 from seawall.domain.ledger.fence import BEFORE_ANY_DATABASE
 from seawall.domain.ledger.intents import FenceRecord, database_digest
 from seawall.domain.ledger.observation import Unavailable, UnavailableReason, read_shards
 from seawall.domain.ledger.shards import PoolId, shard_of, shards_of
-from tests.cluster.test_lost_topics import BARE, assert_lost, is_recorded, lose, mark_as_used
+from tests.cluster.test_lost_topics import (
+    BARE,
+    assert_lost,
+    begin_a_restore,
+    database_of,
+    is_recorded,
+    lose,
+    mark_as_used,
+    token_of,
+)
 from tests.cluster.test_topic_deletion import LONG, controller, live, reported, until_it_acts
 from tests.fakes.intents import FakeIntentStore
 from tests.fakes.kafka_logs import FakeKafkaLogs
@@ -233,6 +241,18 @@ def test_what_is_lost_while_an_annotation_lingers_is_not_made_again() -> None:
     assert_lost(world)
 
 
+def test_an_annotation_that_expires_too_late_makes_no_topic_by_waiting() -> None:
+    world = begun()
+    declared_to(world, 26)
+    live(world, ticks=4)
+    lose(world)
+    live(world, ticks=4)
+    assert "expires more than 24 hours ahead and is not followed" in reported(world)
+    world.time.time += timedelta(hours=3)
+    live(world, ticks=6)
+    assert_lost(world)
+
+
 def test_a_database_that_cannot_be_asked_yet_may_still_meet_the_annotation() -> None:
     """Records that were marked here would not be adopted by its watch."""
     world = begun(CLUSTER, BLOCKED)
@@ -256,6 +276,21 @@ def test_records_that_are_gone_are_no_first_contact_until_a_person_begins_anew()
     assert world.records().keys() == set(TOPICS)
 
 
+def test_records_that_begin_anew_say_when_and_those_of_new_topics_do_not() -> None:
+    """What was verified before may have been cut off while nobody knew where the logs had ended."""
+    world = new_world()
+    declared_to(world)
+    live(world, ticks=8)
+    assert {record.readopted_at for record in world.records().values()} == {None}
+    forget_records(world)
+    declared_to(world, 3)
+    before = world.time.now()
+    live(world, ticks=4)
+    times = [record.readopted_at or 0 for record in world.records().values()]
+    assert len(times) == len(TOPICS)
+    assert before.timestamp() <= min(times) <= max(times) <= world.time.now().timestamp() + 1
+
+
 def test_an_annotation_that_was_used_begins_no_records_that_are_lost_later() -> None:
     """While nobody can look at the database, that it was used is known from the status alone."""
     world = begun(CLUSTER, BLOCKED)
@@ -267,6 +302,75 @@ def test_an_annotation_that_was_used_begins_no_records_that_are_lost_later() -> 
     declared_to(world, 2, CLUSTER)
     live(world, process_of(world, found=BLOCKED), ticks=4)
     assert world.records().keys() == set(TOPICS)
+
+
+def test_one_annotation_begins_lost_records_once_also_without_a_database() -> None:
+    world = begun()
+    forget_records(world)
+    declared_to(world, 20)
+    live(world, ticks=4)
+    assert world.records().keys() == set(TOPICS)
+    forget_records(world)
+    live(world, ticks=4)
+    assert world.records() == {}
+    declared_to(world, 2)
+    live(world, ticks=4)
+    assert world.records().keys() == set(TOPICS)
+
+
+def test_an_annotation_is_not_used_up_before_all_lost_records_have_begun_anew() -> None:
+    """One topic has no leader, another one is missing."""
+    world = begun()
+    forget_records(world)
+    lose(world)
+    world.kafka.topics["wal_2"].views_until_led = LONG
+    declared_to(world, 20)
+    process = process_of(world)
+    live(world, process, ticks=8)
+    assert world.records().keys() == {"wal_0", "wal_1"}
+    assert Pin.of(world.cluster().status.data_plane).readopted is None
+    world.kafka.topics["wal_2"].views_until_led = 0
+    live(world, process, ticks=4)
+    assert world.records().keys() == set(TOPICS)
+    assert Pin.of(world.cluster().status.data_plane).readopted is not None
+
+
+def test_an_annotation_is_not_used_up_while_a_topic_is_missing_whose_record_is_gone() -> None:
+    world = begun()
+    forget_records(world)
+    lose(world, *TOPICS)
+    world.kafka.offline = {3}
+    declared_to(world, 20)
+    live(world, ticks=4)
+    assert not world.kafka.topics, "too few brokers are there"
+    assert Pin.of(world.cluster().status.data_plane).readopted is None
+    world.kafka.offline = set()
+    live(world, ticks=8)
+    assert all(is_recorded(world, name) for name in TOPICS)
+
+
+def test_an_annotation_that_expires_too_late_begins_no_lost_records_by_waiting() -> None:
+    world = begun()
+    forget_records(world)
+    declared_to(world, 26)
+    live(world, ticks=4)
+    world.time.time += timedelta(hours=3)
+    live(world, ticks=4)
+    assert world.records() == {}
+
+
+def test_a_database_that_is_declared_after_an_annotation_was_used_is_met_as_any_other() -> None:
+    world = begun()
+    found = world.cluster()
+    world.kube.replace_status(found, found.status.model_copy(update={"data_plane": None}))
+    declared_to(world, 20)
+    live(world, ticks=4)
+    used = Pin.of(world.cluster().status.data_plane)
+    assert (used.identity, used.readopted) == (None, token_of(world))
+    world.kube.apply(WAL, CLUSTER)
+    process = replace(process_of(world), ledgers=FakeLedgers({}, database_of(world)))
+    live(world, process, ticks=4)
+    assert Pin.of(world.cluster().status.data_plane) == replace(used, identity=world.store.snapshot().store_id)
 
 
 def test_a_record_that_cannot_be_read_is_not_replaced() -> None:
@@ -300,14 +404,6 @@ def record_meanwhile(world: World) -> None:
     live(world, ticks=4)
 
 
-def begin_a_restore(world: World) -> None:
-    back = Key(NAMESPACE, "back")
-    world.kube.apply(back, {"clusterRef": {"name": WAL.name}}, kind=WALRestore)
-    found = world.kube.get(WALRestore, back)
-    assert found is not None
-    world.kube.replace_status(found, found.status.model_copy(update={"stage": RestoreStage.WRITING}))
-
-
 LATE = (pause, make_object_anew, edit, record_meanwhile, begin_a_restore)
 
 
@@ -325,6 +421,21 @@ def assert_asked_again(world: World, late: Callable[[World], None]) -> None:
     with pytest.raises(Conflict):
         process.perform(obj, step.actions[0])
     assert world.records() == before
+
+
+def test_an_annotation_that_replaces_a_refused_one_is_not_marked_as_met_in_its_place() -> None:
+    """It expires sooner, as the message asks; what it was set for is made again by it."""
+    world = new_world()
+    live(world, ticks=LONG)
+    lose(world)
+    world.kube.apply(WAL, BARE, annotations={"seawall.dev/readopt": until(world, 26)})
+    process = process_of(world)
+    obj, step = until_it_acts(world, process, MarkRecords)
+    world.kube.apply(WAL, BARE, annotations={"seawall.dev/readopt": until(world, 2)})
+    with pytest.raises(Conflict):
+        process.perform(obj, step.actions[0])
+    live(world, ticks=LONG)
+    assert "wal_1" in world.kafka.topics
 
 
 def test_logs_that_a_restore_makes_are_left_to_it() -> None:

@@ -8,16 +8,19 @@ import pytest
 
 from seawall.controllers import cluster as cluster_controller
 from seawall.controllers import log_records
-from seawall.controllers.log_records import LogRecords
-from seawall.domain.cluster import decide, recorded
+from seawall.controllers.log_records import Known, LogRecords
+from seawall.domain.cluster import data_plane, decide, identity, recorded, status
 from seawall.domain.cluster.observed import Observed
 from seawall.domain.errors import OutsideUnavailable
 from seawall.domain.kafka_log import TopicTrouble
 from seawall.domain.ledger import fence
 from seawall.observe import reading
 from tests.cluster import test_log_records as stories
+from tests.cluster import test_lost_topics as lost
 from tests.cluster import test_remade_logs as remade
-from tests.cluster.test_lost_topics import BARE
+from tests.cluster.test_lost_topics import BARE, begin_a_restore
+from tests.cluster.test_pool_mutants import used_again
+from tests.domain import test_database_pin as pins
 from tests.kernel import test_crash_at_every_call as crashes
 from tests.support.mutants import Mutant, find_survivors
 from tests.support.source_mutants import rewritten
@@ -63,8 +66,16 @@ MUTANTS: tuple[Mutant, ...] = (
     (rewritten(decide, "plan_actions", "if recorded.to_begin:", "if False:"), lost_without_a_database),
     (rewritten(decide, "plan_actions", "if recorded.to_begin:", "if False:"), lost_in_a_life_of_deaths),
     (
-        rewritten(decide, "plan_actions", "if recorded.unmarked:", "if False:"),
+        rewritten(decide, "plan_actions", "*recorded.unmarked", "*()"),
         stories.test_what_is_lost_while_an_annotation_lingers_is_not_made_again,
+    ),
+    (
+        rewritten(decide, "plan_actions", "*missing.unmarked", "*()"),
+        lost.test_an_annotation_that_expires_too_late_makes_no_lost_topic_by_waiting,
+    ),
+    (
+        rewritten(recorded, "find_recorded", "(marks or is_refused)", "marks", log_records),
+        lost.test_an_annotation_that_expires_too_late_makes_no_lost_topic_by_waiting,
     ),
     (
         rewritten(decide, "plan_actions", "actions.append(RecordLogs", "actions.insert(0, RecordLogs"),
@@ -91,19 +102,53 @@ MUTANTS: tuple[Mutant, ...] = (
         stories.test_records_that_are_gone_are_no_first_contact_until_a_person_begins_anew,
     ),
     (
-        rewritten(LogRecords, "_find", " and not is_used(cluster, readopt)", ""),
+        rewritten(recorded, "records_to_begin", "at if name in gone else None", "None", log_records),
+        stories.test_records_that_begin_anew_say_when_and_those_of_new_topics_do_not,
+    ),
+    (
+        rewritten(recorded, "records_to_begin", "at if name in gone else None", "at", log_records),
+        stories.test_records_that_begin_anew_say_when_and_those_of_new_topics_do_not,
+    ),
+    (
+        rewritten(LogRecords, "_mark", " or readoption.standing.token != action.token", ""),
+        stories.test_an_annotation_that_replaces_a_refused_one_is_not_marked_as_met_in_its_place,
+    ),
+    (
+        rewritten(data_plane, "_without_database", "_is_recorded(observed)", "False"),
+        stories.test_one_annotation_begins_lost_records_once_also_without_a_database,
+    ),
+    (
+        rewritten(data_plane, "_is_recorded", " and not recorded.unknown", ""),
+        stories.test_an_annotation_is_not_used_up_before_all_lost_records_have_begun_anew,
+    ),
+    (
+        rewritten(data_plane, "_is_recorded", " and not missing.gone", ""),
+        stories.test_an_annotation_is_not_used_up_while_a_topic_is_missing_whose_record_is_gone,
+    ),
+    (
+        rewritten(data_plane, "_without_database", "readoption.refused is not None", "False"),
+        stories.test_an_annotation_that_expires_too_late_begins_no_lost_records_by_waiting,
+    ),
+    (
+        used_again,
         stories.test_an_annotation_that_was_used_begins_no_records_that_are_lost_later,
     ),
     (
-        rewritten(recorded, "find_recorded", "if marks and", "if", log_records),
+        rewritten(recorded, "find_recorded", "(marks or is_refused) and ", "", log_records),
         stories.test_a_database_that_cannot_be_asked_yet_may_still_meet_the_annotation,
     ),
     (
-        rewritten(recorded, "find_recorded", "if marks and", "if False and", log_records),
+        rewritten(recorded, "find_recorded", "(marks or is_refused)", "False", log_records),
         stories.test_what_is_lost_while_an_annotation_lingers_is_not_made_again,
     ),
     (
-        rewritten(recorded, "records_to_begin", "None if readopt is None else readopt.token", "None", log_records),
+        rewritten(
+            recorded,
+            "records_to_begin",
+            "None if readoption.standing is None else readoption.standing.token",
+            "None",
+            log_records,
+        ),
         lambda: stories.test_one_annotation_makes_no_second_topic(CLUSTER, stories.BLOCKED),
     ),
     (
@@ -123,8 +168,30 @@ MUTANTS: tuple[Mutant, ...] = (
         remade.test_a_pool_whose_remade_topic_was_readopted_is_deleted_with_its_walcluster,
     ),
     (
-        rewritten(recorded, "find_recorded", "if name not in remade and not", "if not", log_records),
+        rewritten(recorded, "find_recorded", "name in remade or ", "", log_records),
         remade.test_a_person_says_that_the_new_log_is_right_and_only_of_that_one,
+    ),
+    (
+        rewritten(recorded, "find_recorded", "is_refused or not", "not is_refused and not", log_records),
+        stories.test_an_annotation_that_expires_too_late_makes_no_topic_by_waiting,
+    ),
+    (
+        rewritten(recorded, "find_recorded", "is_refused or not", "not", log_records),
+        remade.test_an_annotation_that_expires_too_late_says_so_and_adopts_no_new_log_by_waiting,
+    ),
+    (
+        rewritten(recorded, "find_recorded", " and not is_refused", "", log_records),
+        remade.test_of_an_annotation_that_expires_too_late_nothing_is_adopted_and_all_is_marked,
+    ),
+    (
+        rewritten(identity, "next_pin", "replace(pin, readopted=refused.token)", "pin", data_plane),
+        lambda: pins.test_a_readoption_that_expires_more_than_a_day_ahead_is_refused_for_good(pins.MINE),
+    ),
+    (
+        rewritten(
+            data_plane, "data_plane_status", 'before.model_copy(update={"readopted": pin.readopted})', "before", status
+        ),
+        lambda: pins.test_a_readoption_that_expires_more_than_a_day_ahead_is_refused_for_good(pins.THEIRS),
     ),
     (
         rewritten(Observed, "may_stand", "self.recorded is None", "False"),
@@ -133,6 +200,14 @@ MUTANTS: tuple[Mutant, ...] = (
     (
         rewritten(Observed, "may_stand", " and not isinstance(self.ledger, LedgerPage)", ""),
         remade.test_the_disaster_stands_while_nobody_can_compare_and_ends_with_the_declaration_of_a_database,
+    ),
+    (
+        rewritten(LogRecords, "observe", "{**known.other_ids(records), **ids}", "ids"),
+        with_patch(lambda patch: remade.test_silence_takes_nothing_back(remade.says_nothing, patch)),
+    ),
+    (
+        rewritten(Known, "other_ids", " if records[name].topic_id == recorded", ""),
+        with_patch(remade.test_what_was_known_of_a_log_before_its_record_began_anew_counts_no_more),
     ),
     (
         rewritten(LogRecords, "observe", "(unrecorded or found.remade)", "unrecorded"),
@@ -144,7 +219,7 @@ MUTANTS: tuple[Mutant, ...] = (
     ),
     (
         rewritten(LogRecords, "_begin", "(restoring := why_restoring(self.kube, current)) is not None", "False"),
-        asked_again(stories.begin_a_restore),
+        asked_again(begin_a_restore),
     ),
     (
         rewritten(LogRecords, "_begin", "require_managed(self.kube, cluster)", "cluster"),

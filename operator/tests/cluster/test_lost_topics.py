@@ -9,8 +9,10 @@ from typing import Any
 
 import pytest
 
-from seawall.api.meta import READOPT_ANNOTATION, Condition, ConditionType
+from seawall.api.meta import READOPT_ANNOTATION, Condition, ConditionType, Key
 from seawall.api.v1alpha1.cluster import DataPlaneStatus, WALStatus
+from seawall.api.v1alpha1.restore import WALRestore
+from seawall.api.v1alpha1.restore_status import RestoreStage
 from seawall.domain.cluster.identity import Pin
 from seawall.domain.conditions import find_condition
 from seawall.domain.dataplane.view import DataPlaneView
@@ -192,6 +194,19 @@ def test_an_annotation_that_does_not_count_says_why(annotation: Callable[[World]
     live(world, ticks=4)
     assert_lost(world)
     assert sentence in reported(world)
+
+
+def test_an_annotation_that_expires_too_late_makes_no_lost_topic_by_waiting() -> None:
+    world = recorded()
+    lose(world)
+    declare(world, until(world, 26))
+    live(world, ticks=4)
+    world.time.time += timedelta(hours=3)
+    live(world, ticks=6)
+    assert_lost(world)
+    declare(world, until(world, 2))
+    live(world, ticks=6)
+    assert "wal_1" in world.kafka.topics
 
 
 def test_a_pool_that_goes_with_its_walcluster_is_made_again() -> None:
@@ -380,7 +395,15 @@ def disagree(world: World) -> None:
     world.time.ahead = timedelta(minutes=-5)
 
 
-LATE = (expire, disagree, retract, use_up, pause, hide_record, make_object_anew)
+def begin_a_restore(world: World) -> None:
+    back = Key(NAMESPACE, "back")
+    world.kube.apply(back, {"clusterRef": {"name": WAL.name}}, kind=WALRestore)
+    found = world.kube.get(WALRestore, back)
+    assert found is not None
+    world.kube.replace_status(found, found.status.model_copy(update={"stage": RestoreStage.WRITING}))
+
+
+LATE = (expire, disagree, retract, use_up, pause, hide_record, make_object_anew, begin_a_restore)
 
 
 @pytest.mark.parametrize("late", LATE, ids=lambda late: late.__name__)
@@ -389,6 +412,28 @@ def test_what_a_person_declares_is_read_again_right_before_the_topic_is_made(lat
     process = controller(world)
     obj, step = until_it_acts(world, process, CreateTopics)
     late(world)
+    with pytest.raises(Conflict):
+        process.perform(obj, step.actions[0])
+    assert "wal_1" not in world.kafka.topics
+
+
+def test_a_restore_that_begins_while_kafka_is_asked_lets_no_topic_be_made() -> None:
+    """It finds a topic that it has not made, else, and gives up."""
+    world, calls = readoptable(), Calls(lambda _: None)
+    process = controller(world, calls)
+    obj, step = until_it_acts(world, process, CreateTopics)
+    calls.before = lambda name: begin_a_restore(world) if name == "describe_topics" else None
+    with pytest.raises(Conflict):
+        process.perform(obj, step.actions[0])
+    assert "wal_1" not in world.kafka.topics
+
+
+def test_an_annotation_that_expires_while_it_is_asked_for_restores_makes_no_topic() -> None:
+    """The API server takes its time."""
+    world, calls = readoptable(), Calls(lambda _: None)
+    process = controller(world, calls)
+    obj, step = until_it_acts(world, process, CreateTopics)
+    calls.before = lambda name: expire(world) if name == "list" else None
     with pytest.raises(Conflict):
         process.perform(obj, step.actions[0])
     assert "wal_1" not in world.kafka.topics

@@ -10,18 +10,20 @@ import pytest
 
 from seawall.api.v1alpha1.cluster import WALCluster
 from seawall.controllers import topic_creation, topic_deletion
+from seawall.controllers.permission import require_managed
 from seawall.controllers.topic_creation import TopicCreation
 from seawall.controllers.topic_deletion import TopicDeletion
 from seawall.domain.cluster import data_plane, decide, deletion, going
 from seawall.domain.cluster.identity import pool_of
 from seawall.domain.cluster.lost import MissingTopics, find_missing
+from seawall.domain.cluster.readoption import ReadoptionNow
 from seawall.domain.kafka_log import TopicFailure, TopicTrouble
 from seawall.domain.ledger import report_history
 from seawall.domain.ledger.fence import Readoption
 from seawall.domain.ledger.observation import ReadShards
 from seawall.domain.partitions import BrokerState
 from seawall.domain.topics import placing
-from seawall.observe import opened_cluster
+from seawall.observe import claims, opened_cluster
 from tests.cluster import test_lost_topics as lost
 from tests.cluster import test_made_topics as made_topics
 from tests.cluster import test_restored_deletion as restored
@@ -32,6 +34,11 @@ from tests.support.mutants import Mutant, find_survivors
 from tests.support.source_mutants import rewritten
 
 Patch = pytest.MonkeyPatch
+
+
+def used_again(patch: Patch) -> None:
+    """An annotation that was met when all was ours begins lost records all the same."""
+    patch.setattr(ReadoptionNow, "unused", ReadoptionNow.followed)
 
 
 def records_not_read(patch: Patch) -> None:
@@ -74,6 +81,19 @@ def dead_brokers_get_topics(patch: Patch) -> None:
 def object_not_read_again(patch: Patch) -> None:
     """The annotation is taken from the object that was decided about."""
     patch.setattr(topic_creation, "require_managed", lambda _, cluster: cluster)
+
+
+def restores_asked_for_before_kafka(patch: Patch) -> None:
+    """Whether a restore makes logs is known from before Kafka was asked for them."""
+    honest, ask = TopicCreation._read, claims.current_readoption
+
+    def early(self: TopicCreation, cluster: WALCluster, *rest: Any) -> Any:
+        known = ask(self.kube, cluster, self.clock)
+        with pytest.MonkeyPatch.context() as inner:
+            inner.setattr(topic_creation, "current_readoption", lambda *_: known)
+            return honest(self, cluster, *rest)
+
+    patch.setattr(TopicCreation, "_read", early)
 
 
 def unreadable_is_no_record(patch: Patch) -> None:
@@ -124,7 +144,7 @@ def ids_not_compared(patch: Patch) -> None:
     patch.setattr(topic_deletion, "ids_to_delete", _ids_now)
 
 
-def _ids_now(_: Any, names: Sequence[str], pool: going.PoolNow) -> dict[str, str]:
+def _ids_now(_: Any, names: Sequence[str], pool: going.PoolNow, _doubted: object) -> dict[str, str]:
     return {name: pool.logs[name].topic_id for name in names if name in pool.logs}
 
 
@@ -204,7 +224,7 @@ def database_asked_once(patch: Patch) -> None:
 def clock_of_the_decision(patch: Patch) -> None:
     """A readoption is in time for as long as it stands."""
     patch.setattr(Readoption, "stands", lambda *_: True)
-    patch.setattr(Readoption, "may_adopt", lambda self, record, _: record.readopted != self.token)
+    patch.setattr(Readoption, "problem_by", lambda *_: None)
 
 
 def _backup_from_the_middle() -> None:
@@ -221,7 +241,7 @@ MUTANTS: tuple[Mutant, ...] = (
     (records_not_read, lost.test_a_pool_that_names_no_database_any_more_loses_topics_all_the_same),
     (record_that_is_gone_was_none, lost.test_a_record_that_is_gone_counts_as_one_until_a_person_begins_anew),
     (
-        rewritten(TopicCreation, "_read", "is_used(cluster, readopt)", "False"),
+        used_again,
         lost.test_an_annotation_that_was_used_makes_no_topic_whose_record_is_lost_later,
     ),
     (
@@ -245,6 +265,11 @@ MUTANTS: tuple[Mutant, ...] = (
         clock_of_the_decision,
         lambda: lost.test_what_a_person_declares_is_read_again_right_before_the_topic_is_made(lost.disagree),
     ),
+    (
+        rewritten(claims, "current_readoption", "if found.standing is None", "if True", topic_creation),
+        lost.test_an_annotation_that_expires_while_it_is_asked_for_restores_makes_no_topic,
+    ),
+    (restores_asked_for_before_kafka, lost.test_a_restore_that_begins_while_kafka_is_asked_lets_no_topic_be_made),
     (unreadable_is_no_record, lambda: lost.test_a_record_that_cannot_be_read_counts_as_one(lost.unreadable)),
     (unreadable_is_no_record, restored.test_an_unreadable_record_is_waited_for_without_an_end),
     (list_of_topics_believed, lost.test_a_topic_that_a_broker_has_not_heard_of_is_neither_lost_nor_made),
@@ -299,7 +324,7 @@ def test_a_record_that_is_forgotten_after_the_topic_was_made_is_lost_in_a_crash(
     """The order of the two matters: who dies in between leaves a new log beside the record of the old one."""
 
     def late(self: TopicCreation, cluster: Any, action: Any, kafka: Any) -> Any:
-        current, pool = topic_creation.require_managed(self.kube, cluster), pool_of(cluster)
+        current, pool = require_managed(self.kube, cluster), pool_of(cluster)
         assert pool is not None
         _, shards = self._read(current, pool, [topic.name for topic in action.topics], kafka.logs)
         kafka.admin.create_topics(action.topics)

@@ -11,10 +11,11 @@ import pytest
 from seawall.api.meta import ConditionType
 from seawall.domain.cluster.actions import RecordLogs
 from seawall.domain.conditions import find_condition
+from seawall.domain.errors import OutsideUnavailable
 from seawall.domain.kafka_log import DescribedTopic, TopicFailure, TopicTrouble
 from seawall.domain.ledger.fence import BEFORE_ANY_DATABASE
-from tests.cluster.test_log_records import BLOCKED, assert_asked_again, begin_a_restore, begun, declared_to, process_of
-from tests.cluster.test_lost_topics import BARE, intact, is_recorded, lose, token_of
+from tests.cluster.test_log_records import BLOCKED, assert_asked_again, begun, declared_to, process_of
+from tests.cluster.test_lost_topics import BARE, begin_a_restore, intact, is_recorded, lose, token_of
 from tests.cluster.test_topic_deletion import is_gone, live, reported, until_it_acts
 from tests.fakes.kafka_logs import FakeKafkaLogs
 from tests.ledger.test_ledger_watch import look, watch
@@ -96,6 +97,30 @@ def test_a_person_says_that_the_new_log_is_right_and_only_of_that_one() -> None:
     assert_reported(world)
 
 
+def test_an_annotation_that_expires_too_late_says_so_and_adopts_no_new_log_by_waiting() -> None:
+    world = begun()
+    remake(world)
+    declared_to(world, 26)
+    live(world, ticks=6)
+    assert_reported(world)
+    assert "expires more than 24 hours ahead and is not followed" in reported(world)
+    world.time.time += timedelta(hours=3)
+    live(world, ticks=6)
+    assert_reported(world)
+    declared_to(world)
+    live(world, ticks=6)
+    assert is_recorded(world, "wal_1")
+
+
+def test_of_an_annotation_that_expires_too_late_nothing_is_adopted_and_all_is_marked() -> None:
+    world = begun()
+    remake(world)
+    declared_to(world, 26)
+    found = process_of(world).observe(world.cluster()).recorded
+    assert found is not None
+    assert (found.adopted, set(found.unmarked)) == ((), set(TOPICS))
+
+
 def test_a_pool_whose_remade_topic_was_readopted_is_deleted_with_its_walcluster() -> None:
     world = begun(GOING)
     remake(world)
@@ -123,6 +148,50 @@ def test_logs_of_a_restore_are_not_reported() -> None:
     begin_a_restore(world)
     remake(world)
     live(world, ticks=8)
+    assert reported(world).startswith("Ready")
+
+
+def answers_nobody(*_: Any) -> dict[str, DescribedTopic | TopicFailure]:
+    raise OutsideUnavailable("Kafka does not answer")
+
+
+def says_nothing(_: Any, topics: Any) -> dict[str, DescribedTopic | TopicFailure]:
+    return {name: TopicFailure(TopicTrouble.UNANSWERED, f"topic {name}: nobody says") for name in topics}
+
+
+@pytest.mark.parametrize("silent", [answers_nobody, says_nothing])
+def test_silence_takes_nothing_back(silent: Callable[..., Any], monkeypatch: pytest.MonkeyPatch) -> None:
+    """Neither the disaster, nor that the annotation is meant for the new log."""
+    world = begun()
+    process = process_of(world)
+    remake(world)
+    live(world, process, ticks=4)
+    with monkeypatch.context() as patch:
+        patch.setattr(FakeKafkaLogs, "describe_topics", silent)
+        live(world, process, ticks=4)
+        assert_reported(world)
+        declared_to(world)
+        live(world, process, ticks=4)
+        assert_reported(world)
+    assert world.records()["wal_1"].readopted is None
+    live(world, process, ticks=6)
+    assert reported(world).startswith("Ready")
+    assert is_recorded(world, "wal_1")
+    assert len(events(world, "TopicIdChanged")) == 1
+
+
+def test_what_was_known_of_a_log_before_its_record_began_anew_counts_no_more(monkeypatch: pytest.MonkeyPatch) -> None:
+    world = begun()
+    process = process_of(world)
+    remake(world)
+    live(world, process, ticks=4)
+    remake(world)
+    declared_to(world)
+    live(world, ticks=6)  # another leader
+    assert is_recorded(world, "wal_1")
+    with monkeypatch.context() as patch:
+        patch.setattr(FakeKafkaLogs, "describe_topics", says_nothing)
+        live(world, process, ticks=4)
     assert reported(world).startswith("Ready")
 
 

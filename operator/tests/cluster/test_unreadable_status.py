@@ -11,7 +11,7 @@ import pytest
 from seawall.api.meta import READOPT_ANNOTATION, REASSIGNMENT_FINALIZER
 from seawall.api.v1alpha1.cluster import WALCluster
 from seawall.api.v1alpha1.reassignment import ReassignmentStage
-from seawall.domain.cluster.identity import usable_readoption
+from seawall.domain.cluster.readoption import read_readoption
 from tests.domain.two_clocks import agreed
 from tests.reassignment.test_reassignment_run import raising, reason_of
 from tests.worlds.reassignment_world import WAL, World
@@ -76,10 +76,10 @@ def test_a_readoption_that_may_have_been_met_is_not_met_again(mark: object) -> N
     now = datetime.fromisoformat(TIME)
     annotation = {READOPT_ANNOTATION: f"checked by hand@{(now + timedelta(hours=2)).isoformat()}"}
     found = annotated(annotation, {"dataPlane": {**PINNED, "readopted": mark}})
-    assert usable_readoption(found, agreed(now)) is None
+    assert read_readoption(found, agreed(now)).unused is None
     written = annotated(annotation, found.written(found.status))
-    assert usable_readoption(written, agreed(now)) is None, "also when the status was written again"
-    assert usable_readoption(annotated(annotation, {"dataPlane": PINNED}), agreed(now)) is not None
+    assert read_readoption(written, agreed(now)).unused is None, "also when the status was written again"
+    assert read_readoption(annotated(annotation, {"dataPlane": PINNED}), agreed(now)).unused is not None
 
 
 @pytest.mark.parametrize("broken", ["stage", "datanodes"])

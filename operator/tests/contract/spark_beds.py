@@ -11,7 +11,7 @@ from seawall.adapters.kube.api import KubeApi
 from seawall.adapters.kube.spark import CONTAINER, KubeSparkApplications
 from seawall.api.meta import Key
 from seawall.api.v1alpha1.verification import WALVerification
-from seawall.domain.spark_job.application import Driver, Ended, Stuck
+from seawall.domain.spark_job.application import Driver, Ended, Stuck, Works
 from seawall.ports import SparkApplications
 from tests.contract.kube_beds import Bed, FakeBed, RealBed
 from tests.fakes.spark import FakeSparkApplications
@@ -78,7 +78,7 @@ class RealSparkBed:
             self._role.report_driver(key.name, pod_status(driver))
 
 
-def pod_status(driver: Ended | Stuck) -> dict[str, Any]:
+def pod_status(driver: Ended | Stuck | Works) -> dict[str, Any]:
     """As the kubelet, or for a pod without a node the scheduler, writes it."""
     if isinstance(driver, Stuck) and driver.reason == "Unschedulable":
         condition = {"type": "PodScheduled", "status": "False", "reason": driver.reason, "message": driver.message}
@@ -87,10 +87,13 @@ def pod_status(driver: Ended | Stuck) -> dict[str, Any]:
         ended = {"exitCode": driver.exit_code, "message": driver.message}
         when = {} if driver.finished_at is None else {"finishedAt": driver.finished_at.isoformat()}
         state: dict[str, Any] = {"terminated": {**ended, **when}}
+    elif isinstance(driver, Works):
+        state = {"running": {"startedAt": "2026-11-22T06:00:00Z"}}
     else:
         state = {"waiting": {"reason": driver.reason, "message": driver.message}}
     container = {"name": CONTAINER, "image": "x", "imageID": "", "ready": False, "restartCount": 0, "state": state}
-    return {"phase": "Failed" if isinstance(driver, Ended) else "Pending", "containerStatuses": [container]}
+    phase = {Ended: "Failed", Works: "Running"}.get(type(driver), "Pending")
+    return {"phase": phase, "containerStatuses": [container]}
 
 
 def make_owner(bed: Bed) -> WALVerification:

@@ -366,6 +366,20 @@ def test_nothing_is_deleted_of_a_topic_that_has_another_id_than_the_one_that_is_
     assert world.ends(other) == (0, 5)
 
 
+def test_nothing_is_deleted_of_a_topic_that_has_had_another_leader_than_the_one_that_is_meant(world: World) -> None:
+    """It may have been cut since, and have grown with other records."""
+    topic, other = world.create("a", records=5), world.create("b", records=5)
+    epochs = {topic: world.offsets(topic).leader_epoch, other: world.offsets(other).leader_epoch + 1}
+    outcomes = world.logs.delete_records({topic: 3, other: 3}, None, epochs)
+    assert outcomes == {
+        topic: Deleted(3),
+        other: DeleteUnknown(
+            f"Nothing is deleted of topic {other}: its leader epoch is another one since it was observed"
+        ),
+    }
+    assert world.ends(other) == (0, 5)
+
+
 def test_a_compacted_topic_refuses_deletes_in_kafkas_words(world: World) -> None:
     topic = world.create(configs={"cleanup.policy": "compact"})
     world.bed.produce(topic, 3, key=b"k")

@@ -7,7 +7,6 @@ from collections.abc import Callable, Mapping
 
 import pytest
 
-from seawall.api.meta import Key
 from seawall.domain.brokers.view import ELIGIBLE_LEADER_REPLICAS, METADATA_VERSION
 from seawall.domain.errors import OutsideUnavailable, Refused
 from seawall.domain.kafka import ConfigChange
@@ -334,8 +333,7 @@ def test_who_went_when_enough_were_left_in_sync_may_not_lead_when_more_are_wante
     world.bed.stop(3)
     try:
         world.wait(lambda: world.shown(one).isr == {1, 2}, "the others are in sync")
-        admin = world.bed.clusters.connect(Key("wal", "new"), world.connection)  # the other may ask the one that went
-        admin.alter_configs([ConfigChange(one.topic, {MIN_ISR: "3"})])
+        world.ask(lambda: world.connect_anew().alter_configs([ConfigChange(one.topic, {MIN_ISR: "3"})]))
         world.wait(lambda: world.reassigner.min_insync_replicas([one.topic]) == {one.topic: 3}, "it is told")
         assert world.reassigner.eligible_leaders()[one] == frozenset()
     finally:

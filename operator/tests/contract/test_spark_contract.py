@@ -12,7 +12,7 @@ from seawall.adapters.kube.spark import KubeSparkApplications
 from seawall.api.v1alpha1.spark_spec import SparkSpec
 from seawall.api.v1alpha1.verification_template import VerificationTemplate
 from seawall.domain.errors import Conflict, Refused
-from seawall.domain.spark_job.application import Ended, Stuck, build_application, kafka_secrets
+from seawall.domain.spark_job.application import Ended, Stuck, Works, build_application, kafka_secrets
 from seawall.domain.verification.kind import build_program
 from seawall_e2e.loopback import ApiServer
 from tests.contract.kube_beds import Bed, FakeBed, RealBed
@@ -38,11 +38,11 @@ def spark(bed: Bed, request: pytest.FixtureRequest) -> Iterator[SparkBed]:
     yield RealSparkBed(bed, client, kube_api(2))
 
 
-def make(spark: SparkBed, name: str = "check-1", account: str = SERVICE_ACCOUNT) -> None:
+def make(spark: SparkBed, name: str = "check-1", account: str = SERVICE_ACCOUNT) -> str:
     key = spark.key(name)
     program = build_program(key, VerificationTemplate(), "0" * 64)
     settings = SparkSpec(image="replay-verification:1", cpu_request="100m")
-    spark.applications.create(
+    return spark.applications.create(
         spark.owner(), key, build_application(key, program, settings, *kafka_secrets(KAFKA)), account
     )
 
@@ -52,10 +52,11 @@ def test_what_was_never_made_is_not_there(spark: SparkBed) -> None:
 
 
 def test_an_application_that_was_made_is_read_with_its_owner_and_no_state(spark: SparkBed) -> None:
-    make(spark)
+    uid = make(spark)
     found = spark.applications.get(spark.key("check-1"))
     assert found is not None
-    assert (found.controller_uid, found.state, found.driver_pod) == (spark.owner().metadata.uid, "", None)
+    assert (found.uid, found.controller_uid) == (uid, spark.owner().metadata.uid)
+    assert (found.state, found.driver_pod) == ("", None)
     assert not found.is_over
     assert spark.applications.describe_driver(found) is None
 
@@ -119,10 +120,11 @@ def test_the_states_of_executors_are_read(spark: SparkBed) -> None:
         Ended(0, "late", datetime(2026, 11, 22, 6, 0, 7, tzinfo=UTC)),
         Stuck("ImagePullBackOff", 'Back-off pulling image "x"'),
         Stuck("Unschedulable", "0/1 nodes are available"),
+        Works(),
     ],
     ids=lambda driver: type(driver).__name__,
 )
-def test_what_becomes_of_the_driver_is_read(spark: SparkBed, driver: Ended | Stuck) -> None:
+def test_what_becomes_of_the_driver_is_read(spark: SparkBed, driver: Ended | Stuck | Works) -> None:
     make(spark)
     spark.report(spark.key("check-1"), "SUBMITTED", driver=driver)
     found = spark.applications.get(spark.key("check-1"))

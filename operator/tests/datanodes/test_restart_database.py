@@ -10,15 +10,19 @@ from seawall.api.meta import MAINTENANCE_FINALIZER, Key
 from seawall.api.v1alpha1.cluster import WALCluster
 from seawall.api.v1alpha1.policy import WALPurgePolicy
 from seawall.api.v1alpha1.rollout import RollStage
+from seawall.domain.datanodes import health, maintenance
 from seawall.domain.datanodes.actions import SetMaintenance
 from seawall.domain.errors import Conflict
 from tests.datanodes.test_restart import ALL, waits
 from tests.datanodes.test_restart_maintenance import COMMAND, HERE, count, in_the_middle
 from tests.fakes.dataplane import FakeDataPlane
+from tests.support.mutants import find_survivors
+from tests.support.source_mutants import rewritten
 from tests.worlds.restart_world import NAMESPACE, WAL, World
 
 STAGES = [RollStage.MAINTENANCE, RollStage.RESTARTING, RollStage.REPLAYING]
 HOURS = [timedelta(hours=2), timedelta(hours=-2)]
+WAY_OUT = "seawall.dev/override-restart-gate: <reason>@<expiry> ends the wait after ten minutes"
 
 
 def lead_elsewhere(world: World, *, with_store: bool = True) -> FakeDataPlane:
@@ -112,6 +116,7 @@ def test_a_person_ends_the_wait_for_a_database_in_whose_place_another_one_answer
     world.adopt(world.stores[HERE])
     waits(world, seconds=1_000)
     assert world.health().reason == "MaintenanceLeftOn"
+    assert WAY_OUT in world.health().message, "the first one may have been restored under this id: it never comes back"
     until = (world.time.now() + timedelta(hours=1)).isoformat()
     world.annotate(override_restart_gate=f"that database is no more@{until}")
     world.is_given_up = True
@@ -120,6 +125,12 @@ def test_a_person_ends_the_wait_for_a_database_in_whose_place_another_one_answer
     assert count(world, "MaintenanceGivenUp") == 1
     assert world.data_plane.maintenance
     assert not other.maintenance
+
+
+def test_the_way_out_is_said_by_nothing_else() -> None:
+    unsaid = rewritten(maintenance, "left_on_message", "{by_hand(status)}. {NO_MORE}", "{by_hand(status)}", health)
+    story = test_a_person_ends_the_wait_for_a_database_in_whose_place_another_one_answers
+    assert not find_survivors(((unsaid, story),))
 
 
 def test_a_persons_word_counts_only_after_ten_minutes() -> None:

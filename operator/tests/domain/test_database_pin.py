@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
@@ -11,6 +11,7 @@ import pytest
 from seawall.api.meta import READOPT_ANNOTATION, ConditionType
 from seawall.api.v1alpha1.cluster import DataPlaneStatus, WALCluster
 from seawall.domain.cluster.identity import Pin, next_pin, why_other_database
+from seawall.domain.cluster.readoption import read_readoption
 from seawall.domain.conditions import find_condition
 from seawall.domain.dataplane.view import DataPlaneView
 from seawall.domain.ledger.observation import Unavailable, UnavailableReason
@@ -146,7 +147,20 @@ def test_a_readoption_that_meets_nothing_wrong_adopts_nothing_later() -> None:
     assert waits.readopted is None, "something else waits for it"
 
 
-@pytest.mark.parametrize("text", [f"too late@{NOW.isoformat()}", "a week@2026-11-28T12:00:00Z", "nonsense"])
+@pytest.mark.parametrize("store_id", [MINE, THEIRS])
+def test_a_readoption_that_expires_more_than_a_day_ahead_is_refused_for_good(store_id: str) -> None:
+    """Also by the next process, which knows the status alone."""
+    text = "a week@2026-11-28T12:00:00Z"
+    observed = observe(SPEC, POOL, data_plane=view(store_id), server=agreed(NOW).server)
+    refused, _ = settle(cluster(Pin(MINE), text), observed)
+    pin = Pin.of(refused.status.data_plane)
+    assert (pin.identity, pin.readopted is not None) == (MINE, True)
+    day = agreed(datetime(2026, 11, 28, tzinfo=UTC))
+    assert read_readoption(refused, day).followed is not None, "records are marked beside"
+    assert next_pin(refused, THEIRS, claims(None), day, is_whole=True) == pin, "it must not come into force by waiting"
+
+
+@pytest.mark.parametrize("text", [f"too late@{NOW.isoformat()}", "nonsense"])
 def test_a_readoption_that_does_not_count_adopts_nothing(text: str) -> None:
     assert pinned_by(cluster(Pin(MINE), text), THEIRS, None) == Pin(MINE)
 

@@ -11,6 +11,8 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from typing import Any, cast
 
+import numpy as np
+
 from seawall.api.meta import Key
 from seawall.domain.dataplane.connection import (
     ClientTLS,
@@ -37,7 +39,7 @@ from seawall.domain.dataplane.metadata import (
     TopicMarker,
 )
 from seawall.domain.dataplane.metadata_tables import RegionKeys, RegionTopics, Routes
-from seawall.domain.dataplane.region_reports import RegionReports
+from seawall.domain.dataplane.region_reports import RegionReports, microseconds
 from seawall.domain.dataplane.reports import DatanodeReport, InnerReport, RegionReport, RegionRole
 from seawall.domain.dataplane.wal_settings import DatanodeSettings, WALSettings
 from seawall.ports import DataPlane, DataPlaneParts, MaintenanceSwitch, MetadataStore
@@ -47,6 +49,11 @@ def settings(auto_prune: str = "Disabled", prefix: str = "wal", topics: int = 3)
     """What a metasrv of 1.1 runs with, where `autoPrune` declares this."""
     seconds = 0.0 if auto_prune == "Disabled" else 1_800.0
     return WALSettings("kafka", prefix, topics, seconds, logical_delete=auto_prune == "Logical")
+
+
+Said = tuple[RegionRole, int, int, int | None, int | None]
+"""What a datanode says of a region: its role, the region, bytes in memory, and the flushed and the idle entry id."""
+_NO_REPORTS = RegionReports.of(())
 
 
 @dataclass
@@ -108,6 +115,7 @@ class FakeDataPlane:
     domain: str = ""
     database: str | None = None
     _last: dict[int, DatanodeReport] = field(default_factory=dict)
+    _built: dict[int, tuple[tuple[int, tuple[Said, ...]], RegionReports]] = field(default_factory=dict)
 
     def reports(self) -> Sequence[DatanodeReport]:
         """The newest report of every datanode."""
@@ -116,7 +124,7 @@ class FakeDataPlane:
         for node in range(self.datanodes):
             if node not in self.stopped:
                 epoch = self.epochs.get(node, 1)
-                regions = RegionReports.of([*self._reported(node, now), *self._beside(node, now)])
+                regions = self._columns(node, epoch, now)
                 newest = dict(self.newest_ids)
                 self._last[node] = DatanodeReport(
                     node, self.address(node), epoch, now, regions, newest, self.answer_used, self.database
@@ -176,30 +184,31 @@ class FakeDataPlane:
             region.flushed, region.memtable_bytes = region.last, 0
         return None
 
-    def _reported(self, node: int, now: datetime) -> tuple[RegionReport, ...]:
-        return tuple(
-            RegionReport(
-                region_id=region_id,
-                datanode_id=node,
-                node_epoch=self.epochs.get(node, 1),
-                role=RegionRole.LEADER,
-                reported_at=now,
-                engine="mito",
-                memtable_bytes=region.memtable_bytes,
-                data=InnerReport(region.flushed, self.idle.get(region_id)),
-            )
-            for region_id, region in self.regions.items()
-            if region.datanode == node and region_id not in self.unopened
+    def _columns(self, node: int, epoch: int, now: datetime) -> RegionReports:
+        """What it reports; where that is what it was, only its time is another one."""
+        said = *self._led(node), *self._beside(node)
+        before, columns = self._built.get(node, (None, _NO_REPORTS))
+        if before == (epoch, said):
+            return replace(columns, reported_at=np.full(len(columns), microseconds(now), np.int64))
+        made = RegionReports.of(
+            RegionReport(region_id, node, epoch, role, now, "mito", memtable_bytes, InnerReport(flushed, idle))
+            for role, region_id, memtable_bytes, flushed, idle in said
         )
+        self._built[node] = (epoch, said), made
+        return made
 
-    def _beside(self, node: int, now: datetime) -> Iterator[RegionReport]:
+    def _led(self, node: int) -> Iterator[Said]:
+        for region_id, region in self.regions.items():
+            if region.datanode == node and region_id not in self.unopened:
+                yield RegionRole.LEADER, region_id, region.memtable_bytes, region.flushed, self.idle.get(region_id)
+
+    def _beside(self, node: int) -> Iterator[Said]:
         """What it says of regions that it does not lead."""
-        epoch = self.epochs.get(node, 1)
         followers = {} if self.silent_followers else self.followers
         for role, found in ((RegionRole.FOLLOWER, followers), (RegionRole.LEADER, self.former)):
             for (region_id, datanode), flushed in found.items():
                 if datanode == node:
-                    yield RegionReport(region_id, node, epoch, role, now, "mito", 0, InnerReport(flushed, None))
+                    yield role, region_id, 0, flushed, None
 
     def _answer(self, why: NotReached) -> None:
         if self.is_silent:

@@ -52,9 +52,9 @@ class FakeLog:
         """Bytes on disk."""
         return (self.end - self.segments_start) * RECORD_BYTES
 
-    def append(self, records: int) -> None:
-        """Somebody writes records; all replicas have them."""
-        self.times.append((self.end, self.now()))
+    def append(self, records: int, at: datetime | None = None) -> None:
+        """Somebody writes records, of now or of another time; all replicas have them."""
+        self.times.append((self.end, at or self.now()))
         self.end += records
 
     def append_as(self, producer_id: int, epoch: int, sequence: int, records: int) -> str | None:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from confluent_kafka import KafkaError
 
 from seawall.adapters.kafka.errors import NOT_SUPPORTED
-from seawall.adapters.kafka.logs import check_id
+from seawall.adapters.kafka.logs import check_epoch, check_id
 from seawall.adapters.kafka.topic_answers import failure_of, refused_names, unanswered
 from seawall.domain.datanodes.scans import describe_unreadable
 from seawall.domain.errors import OutsideUnavailable, Refused
@@ -164,11 +164,17 @@ class FakeKafkaLogs:
         return NewestRecord(*topic.newest[number]) if number in topic.newest else None
 
     def delete_records(
-        self, before: Mapping[str, int], topic_ids: Mapping[str, str] | None = None
+        self,
+        before: Mapping[str, int],
+        topic_ids: Mapping[str, str] | None = None,
+        epochs: Mapping[str, int] | None = None,
     ) -> Mapping[str, DeleteOutcome]:
         """Deletes what Kafka does not refuse, whether or not the answer gets lost."""
         self.kafka.count("delete_records")
-        outcomes = {name: self._delete(name, offset, (topic_ids or {}).get(name)) for name, offset in before.items()}
+        outcomes = {
+            name: self._delete(name, offset, (topic_ids or {}).get(name), (epochs or {}).get(name))
+            for name, offset in before.items()
+        }
         if self.kafka.lose_answer():
             lost = DeleteUnknown("Kafka did not tell whether it deleted records: Local: Timed out")
             return {name: lost if isinstance(outcome, Deleted) else outcome for name, outcome in outcomes.items()}
@@ -211,17 +217,15 @@ class FakeKafkaLogs:
         sizes = {broker: topic.log.size for broker in topic.replicas if broker not in self.kafka.offline}
         return LogSizes(sizes) if sizes else unanswered(name, "Local: Timed out")
 
-    def _delete(self, name: str, before: int, topic_id: str | None) -> DeleteOutcome:
+    def _delete(self, name: str, before: int, topic_id: str | None, epoch: int | None) -> DeleteOutcome:
         topic = self._find(name)
         if isinstance(topic, TopicFailure):
             sentence = f"Nothing is deleted of topic {name}, because its high watermark is not known: {topic.message}"
             return DeleteUnknown(sentence) if topic.why is TopicTrouble.UNANSWERED else DeleteRefused(sentence)
-        if not 1 <= before <= topic.log.end:
-            return DeleteRefused(
-                f"Seawall deletes nothing of topic {name} before {before}: its high watermark is {topic.log.end}"
-            )
-        if topic_id is not None and (other := check_id(name, topic_id, self._described(topic))) is not None:
-            return other
+        other = None if topic_id is None else check_id(name, topic_id, self._described(topic))
+        wrong = check_epoch(name, epoch, topic.log.epoch) or _check_offset(name, before, topic.log.end) or other
+        if wrong is not None:
+            return wrong
         if topic.configs.get("cleanup.policy") == "compact":
             violation = KafkaError(KafkaError.POLICY_VIOLATION).str()
             return DeleteRefused(f"Kafka refused to delete records of topic {name}: {violation}", unsupported=True)
@@ -234,3 +238,9 @@ class FakeKafkaLogs:
 
 def _offsets(log: FakeLog) -> LogOffsets:
     return LogOffsets(log.log_start, log.end, log.epoch)
+
+
+def _check_offset(name: str, before: int, end: int) -> DeleteOutcome | None:
+    if 1 <= before <= end:
+        return None
+    return DeleteRefused(f"Seawall deletes nothing of topic {name} before {before}: its high watermark is {end}")

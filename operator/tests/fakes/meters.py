@@ -10,6 +10,7 @@ from seawall.api.meta import Key
 from seawall.api.v1alpha1.backup import WALBackupStatus
 from seawall.api.v1alpha1.purge import WALPurgeStatus
 from seawall.api.v1alpha1.reassignment import ReassignmentStatus
+from seawall.api.v1alpha1.restore_status import WALRestoreStatus
 from seawall.api.v1alpha1.rollout import RollStage
 from seawall.api.v1alpha1.subscription_status import WALSubscriptionStatus
 from seawall.api.v1alpha1.verification import WALVerificationStatus
@@ -32,6 +33,7 @@ class FakeMeters:
     runs: list[WALPurgeStatus] = field(default_factory=list)
     verifications: list[WALVerificationStatus] = field(default_factory=list)
     backups: list[WALBackupStatus] = field(default_factory=list)
+    restores: list[tuple[Key, WALRestoreStatus]] = field(default_factory=list)
     backed_up: dict[Key, datetime] = field(default_factory=dict)
     backup_policies: dict[Key, tuple[datetime | None, timedelta | None, int | None]] = field(default_factory=dict)
     drills: dict[Key, tuple[datetime | None, timedelta | None, bool | None]] = field(default_factory=dict)
@@ -130,6 +132,10 @@ class FakeMeters:
     def count_backup(self, cluster: Key, status: WALBackupStatus) -> None:  # noqa: ARG002 - the port's
         """Keeps all."""
         self.backups.append(status)
+
+    def count_restore(self, cluster: Key, status: WALRestoreStatus) -> None:
+        """Keeps all."""
+        self.restores.append((cluster, status))
 
     def measure_backup(self, cluster: Key, ended: datetime) -> None:
         """Keeps the newest."""

@@ -48,7 +48,7 @@ class FakeSparkApplications:
             raise Forbidden(self.refuses)
         return self.applications.get(key)
 
-    def create(self, owner: AnyResource, key: Key, spec: Mapping[str, Any], service_account: str) -> None:
+    def create(self, owner: AnyResource, key: Key, spec: Mapping[str, Any], service_account: str) -> str:
         """Creates an application."""
         if not self.installed:
             raise Refused("the API server knows no SparkApplications: install the Spark Operator")
@@ -59,6 +59,7 @@ class FakeSparkApplications:
         made = SparkApplication(key, f"app-{next(self._uids)}", self.now(), owner.metadata.uid)
         self.applications[key], self.specs[key] = made, spec
         self.made.append(key)
+        return made.uid
 
     def delete(self, application: SparkApplication) -> None:
         """Deletes an application."""

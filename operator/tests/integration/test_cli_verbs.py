@@ -55,6 +55,19 @@ def _nobody(_: str) -> str:
     raise EOFError
 
 
+def looking_again(type_: Type) -> Type:
+    """As a person does: on a busy machine the operator may say more of the object between what is shown and yes."""
+
+    def type_it(*words: str) -> tuple[int, str, str]:
+        for _ in range(10):
+            found = type_(*words)
+            if "look again" not in found[2]:
+                break
+        return found
+
+    return type_it
+
+
 def test_verbs_write_what_the_operator_follows(site: Site, type_: Type) -> None:
     site.declare()
     site.wait_ready()
@@ -92,7 +105,7 @@ NAMED = {"dead-regions": ("4398046511104",), "purge-unused": ("*_0",), "format-v
 def test_each_verb_writes_its_annotation_and_takes_it_away(site: Site, type_: Type) -> None:
     site.declare()
     site.wait_ready()
-    here = ("-n", site.namespace, *LEASE, "--yes")
+    here, type_ = ("-n", site.namespace, *LEASE, "--yes"), looking_again(type_)
 
     def annotations() -> dict[str, str]:
         return dict(site.read()["metadata"].get("annotations", {}))

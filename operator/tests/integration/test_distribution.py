@@ -162,8 +162,9 @@ def test_sboms_have_all_that_is_pinned(dist: Path) -> None:
     assert JsonStrictValidator(SchemaVersion.V1_6).validate_str(cli) is None, (
         "and so are the others: `make release-test`"
     )
-    for lock in ("cli", "operator", "verification", "wire", "subscription"):
-        sbom = json.loads((dist / f"seawall-{version('seawall')}-{lock}.cdx.json").read_text())
+    locks = {"cli": "cli", "operator": "operator", "verification": "verification"}
+    for name, lock in (locks | {"backup": "wire", "subscription": "wire"}).items():
+        sbom = json.loads((dist / f"seawall-{version('seawall')}-{name}.cdx.json").read_text())
         pinned = {
             line.split()[0] for line in (ROOT / f"requirements/{lock}.lock").read_text().splitlines() if "==" in line
         }

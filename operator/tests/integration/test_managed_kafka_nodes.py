@@ -30,7 +30,7 @@ from seawall.observe.connections import kafka_of
 from seawall.ports import KafkaAdmin, KafkaLogs, KafkaUsers, PartitionReassigner
 from seawall.reconciler import Controller, Reconciler
 from seawall_e2e.loopback import ApiServer
-from seawall_e2e.waiting import patience
+from seawall_e2e.waiting import Bound
 from tests.support.kube import WAL_CLUSTERS, KubeClient, Object
 from tests.support.kubelet import Kubelet, empty
 from tests.support.patient import kube_api
@@ -119,11 +119,9 @@ class Bed:
     def wait(self, holds: Callable[[], object], what: str, within: float = WITHIN) -> None:
         """Lets operator and kubelet go on until something holds."""
         reconcilers = [Reconciler(each, may_write=lambda: True) for each in (self.controller, *self.beside)]
-        began = time.monotonic()
+        bound = Bound(within)
         while not holds():
-            assert time.monotonic() < began + within * patience(), (
-                f"{what}: not within {within} s; {self.condition()}; {self.logs()}"
-            )
+            assert not bound.is_over(), f"{what}: not within {bound.seconds:.0f} s; {self.condition()}; {self.logs()}"
             if self.is_operated:
                 for reconciler in reconcilers:
                     reconciler.tick(self.key)

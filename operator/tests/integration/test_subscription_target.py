@@ -25,6 +25,7 @@ from seawall.domain.kafka import KafkaConnection
 from seawall.domain.kafka_log import LogOffsets, Nulls, ProducerId, ProducerState
 from seawall_e2e.loopback import KafkaProcesses
 from seawall_e2e.loopback.pki import CertificateAuthority
+from seawall_e2e.waiting import wait_until
 from tests.fakes.kafka import FakeKafka, FakeKafkaClusters
 from tests.fakes.kafka_logs import FakeKafkaLogs
 from tests.fakes.kafka_reassigner import FakeReassigner
@@ -91,6 +92,12 @@ class WorldWithBrokers(SubscriptionWorld):
         found = self.there.describe_offsets(TOPICS)
         return {name: ends.high_watermark for name, ends in found.items() if isinstance(ends, LogOffsets)}
 
+    def check(self, after: str = "") -> None:
+        """Brokers take their time when topics are made, and the world's clock does not wait for them by itself."""
+        if after == "create_topics":
+            wait_until(lambda: self.ends().keys() == set(TOPICS), "the leaders of the target know that they lead")
+        super().check(after)
+
     def copy(self, topic: Mapping[str, Any], producer: Mapping[str, int]) -> dict[str, Any] | None:
         """All that the source has, at its offsets, by the condition that the broker judges."""
         if topic["name"] in self.of_others:
@@ -153,7 +160,7 @@ def test_a_real_kafka_gets_the_topics_is_followed_by_the_hold_and_is_promoted(ka
     assert found.status.promotion.lost_entries == 9
     world.write("wal_0", 20)
     with pytest.raises(Refused, match="epoch"):
-        world.copy(request["topics"][0], request["producer"])
+        world.copy(next(each for each in request["topics"] if each["name"] == "wal_0"), request["producer"])
 
 
 def test_a_target_that_lets_nobody_in_is_told_and_mending_the_secrets_is_enough(

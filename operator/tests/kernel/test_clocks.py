@@ -13,8 +13,8 @@ from seawall.api.v1alpha1.cluster import WALCluster
 from seawall.api.v1alpha1.hold import HoldState, WALHold
 from seawall.controllers.permission import require_licence
 from seawall.domain.clocks import TrustedTime
-from seawall.domain.cluster.identity import usable_readoption
 from seawall.domain.cluster.observed import Observed
+from seawall.domain.cluster.readoption import read_readoption
 from seawall.domain.conditions import find_condition
 from seawall.domain.errors import Conflict
 from seawall.domain.ledger.observation import Licence, ObservedCluster
@@ -130,7 +130,8 @@ def counts(time: TrustedTime) -> set[bool]:
     """Whether each declaration counts, the one about restarts too."""
     said = declared(time)
     override = parse_override("broker 3 is lost@2026-11-21T13:00:00Z", time)
-    return {said.unused is not None, said.dead is not None, said.readoption is not None, not isinstance(override, str)}
+    standing = said.readoption.standing is not None
+    return {said.unused is not None, said.dead is not None, standing, not isinstance(override, str)}
 
 
 @pytest.mark.parametrize(
@@ -156,9 +157,9 @@ def test_a_declaration_counts_while_it_is_over_by_neither_of_two_clocks_that_agr
 def test_a_declaration_that_does_not_count_says_why() -> None:
     said = declared(ahead(START, TWO_HOURS))
     why = "does not count, as it may have expired: the operator's clock is more than 10 s ahead of the API server's"
-    problems = (said.unused_problem, said.dead_problem, said.readopt_problem)
+    problems = (said.unused_problem, said.dead_problem, said.readoption.problem)
     assert problems == tuple(f"{name} {why}" for name in SAID)
-    assert declared(agreed(START)).readopt_problem is None
+    assert declared(agreed(START)).readoption.problem is None
 
 
 def test_a_leader_whose_clock_is_late_deletes_nothing_by_a_declaration_that_is_over() -> None:
@@ -221,8 +222,8 @@ def test_another_database_is_adopted_only_by_clocks_that_agree() -> None:
     world.annotate(readopt=until(world, 2))
     cluster = world.cluster()
     for time in (ahead(START, TWO_HOURS), ahead(START, -TWO_HOURS), Observed(START).time):
-        assert usable_readoption(cluster, time) is None
-    assert usable_readoption(cluster, agreed(START)) is not None
+        assert read_readoption(cluster, time).unused is None
+    assert read_readoption(cluster, agreed(START)).unused is not None
 
 
 # --- metrics

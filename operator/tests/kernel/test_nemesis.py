@@ -12,7 +12,7 @@ import pytest
 
 from seawall_e2e.commands import CommandFailed
 from seawall_e2e.faults import FaultKind
-from seawall_e2e.nemesis import Draw, Missed, Nemesis, Pace, draws
+from seawall_e2e.nemesis import Draw, HalfDone, Missed, Nemesis, Pace, draws
 
 KINDS = tuple(FaultKind)
 PACE = Pace((1.0, 2.0), (3.0, 4.0))
@@ -40,9 +40,10 @@ def test_a_victim_is_counted_around_and_nobody_is_a_miss() -> None:
 
 @dataclass
 class Scripted:
-    """A fault that cannot be done, or can."""
+    """A fault that cannot be done, or can; and that cannot be made good, or can."""
 
     why_not: str | None
+    why_bad: str | None = None
 
     @property
     def kind(self) -> FaultKind:
@@ -53,6 +54,8 @@ class Scripted:
         if self.why_not is not None:
             raise CommandFailed(("kill",), self.why_not, "")
         yield
+        if self.why_bad is not None:
+            raise CommandFailed(("look",), self.why_bad, "")
 
     def __str__(self) -> str:
         return "kafka-0"
@@ -68,7 +71,36 @@ def test_what_could_not_be_done_is_in_the_history_and_is_not_counted() -> None:
         return made
 
     nemesis = Nemesis(draws(1, [FaultKind.BROKER_KILLED], AT_ONCE), {FaultKind.BROKER_KILLED: fault}, over)
-    nemesis.run()
+    nemesis.run(60)
     assert nemesis.counts() == {"broker killed": 2}
     assert [each["victim"] for each in nemesis.told()] == ["kafka-0", "kafka-0: kill found nobody", "kafka-0"]
     assert [each["good_after"] is None for each in nemesis.told()] == [False, True, False]
+
+
+def test_a_fault_that_is_not_made_good_ends_the_run() -> None:
+    done: list[Draw] = []
+
+    def fault(draw: Draw) -> Scripted:
+        done.append(draw)
+        return Scripted(None, "found nobody")
+
+    kinds = [FaultKind.BROKER_KILLED]
+    nemesis = Nemesis(draws(1, kinds, AT_ONCE), dict.fromkeys(kinds, fault), threading.Event())
+    with pytest.raises(HalfDone, match="whether broker killed, kafka-0, is good again: look found nobody"):
+        nemesis.run(60)
+    assert len(done) == 1
+    assert nemesis.counts() == {}
+
+
+def test_nothing_is_done_any_more_once_it_is_over() -> None:
+    over, done = threading.Event(), list[Draw]()
+
+    def fault(draw: Draw) -> Scripted:
+        done.append(draw)
+        return Scripted(None)
+
+    nemesis = Nemesis(iter(()), {FaultKind.ETCD_RESTORED: fault}, over)
+    over.set()
+    nemesis.do(Draw(FaultKind.ETCD_RESTORED, 0, 0, 0))
+    assert done == []
+    assert nemesis.told() == []

@@ -218,6 +218,9 @@ def test_a_readoption_that_is_not_followed_says_why_where_the_damage_is_said() -
     world.annotate(readopt="soon")
     look(world, watching, times=1)
     assert "must be <reason>@<expiry>" in intact(world, watching).message
+    world.annotate(readopt=until(world, -1))
+    look(world, watching, times=1)
+    assert "But seawall.dev/readopt has expired: set a new one." in intact(world, watching).message
     assert broken(world) == {"wal_0"}
 
 

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from seawall.controllers.ledger import LedgerWatch
-from seawall.domain.cluster.identity import usable_readoption
+from seawall.domain.cluster.readoption import read_readoption
 from seawall.domain.ledger import identities
 from seawall.domain.ledger.observation import Unavailable
 from seawall.observe import reading
@@ -94,7 +94,7 @@ def test_a_readoption_that_the_status_has_as_used_still_comes_to_every_record() 
 def use_up(world: ServedWorld) -> None:
     """Another controller of the process has found nothing that waits for the readoption, and pins that."""
     cluster = world.cluster()
-    found = usable_readoption(cluster, world.time.trusted())
+    found = read_readoption(cluster, world.time.trusted()).unused
     assert found is not None
     assert cluster.status.data_plane is not None
     used = cluster.status.data_plane.model_copy(update={"readopted": found.token})

@@ -9,17 +9,23 @@ import pytest
 from prometheus_client import CollectorRegistry
 
 from seawall.api.meta import Key
+from seawall.api.v1alpha1.backup import WALBackupStatus
+from seawall.api.v1alpha1.cluster import WALCluster
 from seawall.api.v1alpha1.hold import HoldState
 from seawall.api.v1alpha1.policy import WALPurgePolicy
 from seawall.api.v1alpha1.purge import Stage, WALPurgeStatus
+from seawall.api.v1alpha1.restore_status import RestoreStage, WALRestoreStatus
 from seawall.api.v1alpha1.spark_job import Outcome
 from seawall.api.v1alpha1.verification import WALVerificationStatus
 from seawall.controllers.hold import WALHoldController
 from seawall.controllers.ledger import LedgerWatch
 from seawall.controllers.policy import WALPurgePolicyController
 from seawall.controllers.purge import WALPurgeController
+from seawall.controllers.schedule import VerificationScheduleController
 from seawall.domain.policy.plan import expected_period
+from seawall.handlers.metrics.backups import BackupTelemetry
 from seawall.handlers.metrics.ledger import WALTelemetry
+from seawall.handlers.metrics.newest import Newest
 from seawall.handlers.metrics.telemetry import Telemetry
 from seawall.reconciler import Reconciler
 from tests.domain.purges import NOON, make_policy
@@ -28,6 +34,8 @@ from tests.fakes.ledgers import FakeLedgers
 from tests.fakes.meters import FakeMeters
 from tests.ledger.test_ledger_watch import look
 from tests.support.clock import Time
+from tests.support.mutants import Mutant, find_survivors
+from tests.support.source_mutants import rewritten
 from tests.worlds.purge_world import RUN, TOPICS, WAL, World
 
 CLUSTER = {"namespace": "db", "name": "wal"}
@@ -121,6 +129,141 @@ def test_a_cluster_that_is_gone_has_no_series() -> None:
     process.forget(WAL)
     samples = [sample for metric in metrics.registry.collect() for sample in metric.samples]
     assert [sample for sample in samples if "name" in sample.labels] == []
+
+
+NEWEST = ("seawall_last_verified_timestamp_seconds", "seawall_last_backup_timestamp_seconds")
+"""Told by objects that may outlive their WALCluster."""
+
+
+def last_ones_go_with_their_cluster() -> None:
+    world, metrics = flushed(), Metrics()
+    process = watching(world, metrics)
+
+    def measured() -> list[int]:
+        """By ticks of what outlives it, a minute after each other."""
+        metrics.wal.measure_verified(WAL, NOON)
+        metrics.wal.measure_backup(WAL, NOON)
+        return [metrics.series(name) for name in NEWEST]
+
+    assert measured() == [0, 0], "nobody has met it"
+    look(world, process)
+    assert measured() == [1, 1]
+    world.kube.remove(WAL, WALCluster)
+    Reconciler(process, may_write=lambda: True).tick(WAL)
+    assert measured() == [0, 0]
+
+
+def test_when_a_cluster_was_last_verified_and_backed_up_goes_with_it_though_others_tell_it_again() -> None:
+    last_ones_go_with_their_cluster()
+
+
+def test_what_ended_before_a_process_has_met_the_cluster_is_told_when_it_does() -> None:
+    metrics = Metrics()
+    metrics.wal.measure_verified(WAL, NOON)
+    metrics.wal.measure_answer(WAL, None)
+    assert metrics.value("seawall_last_verified_timestamp_seconds") == NOON.timestamp()
+
+
+def test_a_cluster_whose_database_is_taken_from_its_spec_keeps_when_it_was_last_backed_up() -> None:
+    world, metrics = flushed(), Metrics()
+    process = watching(world, metrics)
+    look(world, process)
+    world.kube.apply(WAL, {key: value for key, value in world.spec().items() if key != "dataPlane"})
+    for _ in range(3):
+        Reconciler(process, may_write=lambda: True).tick(WAL)
+    metrics.wal.measure_backup(WAL, NOON)
+    assert metrics.value("seawall_last_backup_timestamp_seconds") == NOON.timestamp()
+    assert metrics.value("seawall_wal_can_look") == 0
+
+
+def schedules_go_with_their_cluster() -> None:
+    world, metrics = flushed(), Metrics()
+    controller = VerificationScheduleController(world.kube, world.time, metrics.wal)
+    spec = {**world.spec(), "verification": {"schedule": "0 3 * * *", "level": "Coverage", "spark": {"image": "v:1"}}}
+    world.kube.apply(WAL, spec)
+    found = world.kube.get(WALCluster, WAL)
+    assert found is not None
+    world.kube.remove(WAL, WALCluster)
+    controller.observe(found)  # of a tick that began before
+    assert metrics.series("seawall_verification_period_seconds") == 1
+    Reconciler(controller, may_write=lambda: True).tick(WAL)
+    names = ("seawall_verification_period_seconds", "seawall_verification_scheduled_timestamp_seconds")
+    assert [metrics.series(name) for name in names] == [0, 0]
+
+
+def test_what_is_expected_of_a_cluster_goes_with_it_though_a_late_tick_told_it_again() -> None:
+    schedules_go_with_their_cluster()
+
+
+COUNTERS = (
+    "seawall_holds_lost",
+    "seawall_purge_runs",
+    "seawall_purge_deleted_entries",
+    "seawall_purge_freed_bytes",
+    "seawall_verifications",
+    "seawall_backups",
+    "seawall_restores",
+)
+
+
+def what_ends_late_is_not_counted() -> None:
+    """Runs, holds and restores end because their WALCluster is gone, and their controllers hear of it later."""
+    world, metrics = flushed(), Metrics()
+    process = watching(world, metrics)
+
+    def total(name: str) -> float:
+        samples = [each for metric in metrics.registry.collect() if metric.name == name for each in metric.samples]
+        return sum(each.value for each in samples if each.name.endswith("_total"))
+
+    def counted() -> set[str]:
+        """Which counters rise when all has ended that there can be."""
+        before = {name: total(name) for name in COUNTERS}
+        ended = WALPurgeStatus(stage=Stage.FAILED, entries_deleted=7, bytes_before=100, bytes_after=60)
+        metrics.wal.count_lost_hold(WAL)
+        metrics.wal.count_run(WAL, ended)
+        metrics.wal.count_verification(WAL, WALVerificationStatus())
+        metrics.wal.count_backup(WAL, WALBackupStatus())
+        metrics.wal.count_restore(WAL, WALRestoreStatus(stage=RestoreStage.FAILED))
+        return {name for name in COUNTERS if total(name) > before[name]}
+
+    assert counted() == set(COUNTERS), "also before this process has met it"
+    look(world, process)
+    spec = world.spec()
+    world.kube.apply(WAL, {key: spec[key] for key in ("kafka", "topics")})
+    Reconciler(process, may_write=lambda: True).tick(WAL)
+    assert metrics.value("seawall_wal_can_look") is None
+    assert counted() == set(COUNTERS), "without a database, too"
+    world.kube.remove(WAL, WALCluster)
+    Reconciler(process, may_write=lambda: True).tick(WAL)
+    assert counted() == set()
+    assert {metrics.series(name) for name in COUNTERS} == {0}
+    world.kube.apply(WAL, spec)
+    Reconciler(process, may_write=lambda: True).tick(WAL)
+    assert counted() == set(COUNTERS), "another one of its name"
+
+
+def test_what_ends_after_its_cluster_is_gone_brings_no_series_back() -> None:
+    what_ends_late_is_not_counted()
+
+
+def test_no_guard_of_what_goes_with_a_cluster_can_be_taken_away() -> None:
+    mutants: tuple[Mutant, ...] = (
+        (rewritten(Newest, "_publish", "key in self._there and ", ""), last_ones_go_with_their_cluster),
+        (rewritten(BackupTelemetry, "_count", "cluster not in self._gone", "True"), what_ends_late_is_not_counted),
+        (rewritten(WALTelemetry, "_meet", "self._gone.discard(key)", "pass"), what_ends_late_is_not_counted),
+        (
+            rewritten(LedgerWatch, "observe", "self.meter.measure_answer(obj.metadata.key, None)", "pass"),
+            what_ends_late_is_not_counted,
+        ),
+        (rewritten(Newest, "forget", "self._there.discard(key)", "pass"), last_ones_go_with_their_cluster),
+        (
+            rewritten(
+                VerificationScheduleController, "forget", "self.meter.measure_verification_period(key, None)", "pass"
+            ),
+            schedules_go_with_their_cluster,
+        ),
+    )
+    assert find_survivors(mutants) == []
 
 
 @pytest.mark.parametrize("per_topic", [False, True])

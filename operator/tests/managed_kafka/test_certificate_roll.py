@@ -9,8 +9,9 @@ import pytest
 
 from seawall.api.meta import ConditionType
 from seawall.domain.kafka import NoKafka, Unreachable
-from seawall.domain.managed_kafka import properties
+from seawall.domain.managed_kafka import case, properties
 from seawall.domain.managed_kafka.objects import ObjectKind
+from seawall.domain.managed_kafka.renewal import annotation_of, parse_read, reads_alike
 from tests.worlds.certificate_roll_world import OTHER, OWN, CertificateRollWorld, issued
 from tests.worlds.managed_world import BROKERS, CONTROLLERS, WAL
 from tests.worlds.secured_world import NODES, OPERATOR, YEAR, authority, secret, secret_of
@@ -167,6 +168,31 @@ def test_what_a_newer_seawall_writes_there_in_another_way_restarts_nobody(world:
         world.objects.update_pod(WAL, node, certificate=pod.certificate.replace("{", '{"newer":1,'))
     world.live(ticks=40)
     assert world.evicted == []
+
+
+def test_who_comes_back_while_a_newer_seawall_writes_it_in_another_way_is_back(
+    world: CertificateRollWorld, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its StatefulSet is written anew meanwhile, and what is in the Secret is the same: it is made anew for nothing."""
+    world.renew()
+    world.live(until=lambda: len(world.evicted) == 2 and (entry := world.entry()) is not None and bool(entry.gone_time))
+    monkeypatch.setattr(case, "annotation_of", lambda now: annotation_of(now).replace("{", '{"newer":1,', 1))
+    world.live(until=world.is_rolled)
+    assert world.evicted == ORDER, "each once"
+
+
+def test_who_does_not_tell_what_it_read_was_made_alike_as_far_as_anybody_knows() -> None:
+    first, other = '{"digest":"a","expires":null}', '{"digest":"b"}'
+    assert reads_alike(first, '{"digest":"a"}')
+    assert not reads_alike(first, other)
+    assert reads_alike(None, first)
+    assert reads_alike(first, None)
+
+
+def test_a_time_without_a_zone_is_none_that_seawall_wrote() -> None:
+    """It could be compared with none, and no look would come to its end."""
+    assert parse_read('{"digest":"a","expires":"2027-01-01"}') is None
+    assert parse_read('{"digest":"a","expires":"2027-01-01T00:00:00Z"}') is not None
 
 
 def test_a_certificate_that_ended_under_nodes_restarts_none_of_them_and_is_told_with_its_date(

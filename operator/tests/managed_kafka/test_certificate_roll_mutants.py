@@ -41,11 +41,22 @@ def ended() -> None:
         stories.test_a_certificate_that_ended_under_nodes_restarts_none_of_them_and_is_told_with_its_date(world, patch)
 
 
+def newer() -> None:
+    """The same."""
+    with pytest.MonkeyPatch.context() as patch:
+        world = copy.deepcopy(stories.BROUGHT_UP)
+        stories.test_who_comes_back_while_a_newer_seawall_writes_it_in_another_way_is_back(world, patch)
+
+
 RENEWED = of(stories.test_a_renewed_certificate_is_read_by_each_node_once_in_the_order_of_a_roll)
 MUTANTS: tuple[Mutant, ...] = (
     (rewritten(wanted_certificates, "named_nodes", ", *leaving", "", fitting), LEAVING),
     (rewritten(roll_facts, "cause_of", "case.has_old_certificate(node)", "False"), RENEWED),
     (rewritten(roll_facts, "_member", " and case.certificate in {None, certificate}", ""), RENEWED),
+    (
+        rewritten(roll_facts, "_member", "reads_alike(certificate, pod.certificate)", "certificate == pod.certificate"),
+        newer,
+    ),
     (rewritten(KafkaRollController, "_renew", "cluster_id, case.certificate", "cluster_id"), RENEWED),
     (
         rewritten(plan, "_missing_of", "cluster_id, case.certificate", "cluster_id"),

@@ -66,6 +66,7 @@ COUNTERS = {
     "SeawallPurgeFailed": 'seawall_purge_runs_total{result="Failed"}',
     "SeawallLogDoesNotReplay": 'seawall_verifications_total{outcome="Failed"}',
     "SeawallBackupFailed": 'seawall_backups_total{outcome="Refused"}',
+    "SeawallRestoreFailed": 'seawall_restores_total{result="Failed"}',
     "SeawallHoldLost": "seawall_holds_lost_total",
 }
 STORIES: Mapping[str, Story] = {
@@ -176,6 +177,7 @@ STORIES: Mapping[str, Story] = {
         "seawall_backup_policy_last_success_timestamp_seconds", 37, 34, "seawall_backup_policy_period_seconds"
     ),
     "SeawallBackupFailed": count(COUNTERS["SeawallBackupFailed"]),
+    "SeawallRestoreFailed": count(COUNTERS["SeawallRestoreFailed"]),
     "SeawallDrillFailed": level("seawall_drill_passed", "0", "1", 2, 0),
     "SeawallDrillLate": age("seawall_drill_last_success_timestamp_seconds", 37, 34, "seawall_drill_period_seconds"),
     "SeawallNoBackupForADay": age("seawall_last_backup_timestamp_seconds", DAY + 32, DAY + 29, exists=EXISTS),
@@ -379,6 +381,7 @@ def test_a_tick_that_hangs_is_told_well_before_the_kubelet_ends_all_ticks(rules:
     [
         ("SeawallBackupLate", ("> 3 *", "> 30 *")),
         ("SeawallOperatorRestarts", ("[1h]", "[15m]")),
+        ("SeawallRestoreFailed", ('result="Failed"', 'result="Completed"')),
         ("SeawallHoldLost", ("> 0", ">= 0")),
         ("SeawallHoldLost", ("unless", "and")),
         ("SeawallKafkaUnreachable", ("== 0", "== 2")),

@@ -19,7 +19,7 @@ from tests.restore.test_restore import nothing_was_made
 from tests.restore.test_restore_crash import approved
 from tests.support.mutants import Mutant, find_survivors
 from tests.worlds.purge_world import NAMESPACE, WAL
-from tests.worlds.restore_world import RestoreWorld
+from tests.worlds.restore_world import LONG_AGO, RestoreWorld
 from tests.worlds.verification_world import why
 
 Patch = pytest.MonkeyPatch
@@ -94,7 +94,7 @@ def test_a_topic_with_a_row_is_not_deleted_by_who_is_not_let_in() -> None:
             break
     log = world.kafka.topics["wal_1"].log
     refuse(world, PartRefused(NotReached.TLS_FAILED, "its certificate has expired"))
-    log.append(1)
+    log.append(1, LONG_AGO)  # by a clock that is far behind
     world.settle_restore(process=process, ticks=100)
     world.time.time += timedelta(minutes=10)
     world.settle_restore(process=process, ticks=100)

@@ -19,7 +19,7 @@ from seawall.domain.kubernetes import ConfigMap
 from seawall.domain.spark_job.request import FILE
 from seawall.reconciler import Reconciler
 from tests.worlds.purge_world import NAMESPACE, TOPICS, WAL
-from tests.worlds.restore_world import BACK, WRITTEN, RestoreWorld, lost
+from tests.worlds.restore_world import BACK, LONG_AGO, WRITTEN, RestoreWorld, lost
 from tests.worlds.verification_world import why
 
 
@@ -348,7 +348,7 @@ def test_a_job_whose_application_is_deleted_is_not_made_again_on_what_it_has_wri
     world.stop_database()
     world.approve()
     world.delete_application("back-2", "RUNNING", partial(world.settle_restore, BACK, world.restorer(), ticks=1))
-    world.kafka.topics["wal_0"].log.append(3)
+    world.kafka.topics["wal_0"].log.append(3, LONG_AGO)
     found = world.settle_restore()
     assert (found.status.stage, found.status.attempt) == (RestoreStage.COMPLETED, 3), why(found)
     assert logs(world) == dict.fromkeys(TOPICS, (1, 47))
@@ -396,8 +396,8 @@ def test_records_of_somebody_else_in_a_new_topic_are_left_although_those_of_the_
     assert "something wrote to" in found.status.message
 
 
-def test_topics_whose_only_broker_is_gone_are_made_anew_where_all_that_is_in_them_is_of_the_restore() -> None:
-    """They go by their ids: of what is in them nobody can say anything any more."""
+def without_its_only_broker() -> RestoreWorld:
+    """An attempt of topics with one replica each was interrupted, and the broker of one of them is gone."""
     world = lost(half_written=1)
     topics = {"prefix": "wal", "count": len(TOPICS), "replicationFactor": 1}
     world.kube.apply(WAL, {**world.spec(), "topics": topics})
@@ -407,6 +407,25 @@ def test_topics_whose_only_broker_is_gone_are_made_anew_where_all_that_is_in_the
     world.approve()
     world.live_until(RestoreStage.WRITING)
     world.kafka.offline = set(world.kafka.topics["wal_0"].replicas)
+    world.settle_restore(ticks=60)
+    assert why(world.walrestore())[0] == "KafkaUnreachable"
+    assert "wal_0 may have records of others, which only its leader can say" in why(world.walrestore())[1]
+    assert "delete_topics" not in world.kafka.requests
+    return world
+
+
+def test_a_topic_whose_only_broker_is_gone_is_made_anew_once_it_is_back() -> None:
+    world = without_its_only_broker()
+    world.kafka.offline = set()
+    found = world.settle_restore()
+    assert (found.status.stage, found.status.attempt) == (RestoreStage.COMPLETED, 3), why(found)
+    assert logs(world) == dict.fromkeys(TOPICS, (1, 47))
+
+
+def test_a_topic_whose_only_broker_is_gone_is_made_anew_once_a_person_has_deleted_it() -> None:
+    """Of what is in it nobody can say anything any more."""
+    world = without_its_only_broker()
+    del world.kafka.topics["wal_0"]
     found = world.settle_restore()
     assert (found.status.stage, found.status.attempt) == (RestoreStage.COMPLETED, 3), why(found)
     assert logs(world) == dict.fromkeys(TOPICS, (1, 47))

@@ -231,6 +231,42 @@ def test_a_log_that_somebody_else_has_adopted_does_not_go() -> None:
     assert "delete_topics" not in world.kafka.requests
 
 
+def test_topics_are_not_removed_by_answers_of_an_hour_ago() -> None:
+    """The process is frozen while it asks whether they still may go; the database may have been started since."""
+    world = approved(half_written=1)
+    world.live_until(RestoreStage.REMOVING)
+    calls, asked, frozen = Calls(world.check, CHANGES), list[str](), list[str]()
+
+    def freeze(name: str) -> None:
+        """It is asked once to decide, and once more right before the act."""
+        asked.extend([name] if name == "find_first_since" else [])
+        if len(asked) == 2 and not frozen:
+            frozen.append(name)
+            world.time.time += timedelta(hours=1)
+
+    calls.before = freeze
+    process = world.restorer(calls)
+    for _ in range(40):
+        asked.clear()
+        world.settle_restore(process=process, ticks=1)
+        if frozen:
+            break
+    assert frozen
+    assert "delete_topics" not in calls.names
+    assert world.settle_restore(process=process).status.stage is RestoreStage.COMPLETED
+
+
+def test_what_was_backed_up_while_the_restore_was_planned_is_no_obstacle_to_another_attempt() -> None:
+    """The database ran until the plan was made; an attempt is interrupted, and its topics go."""
+    world = approved(half_written=1)
+    world.written_at = world.time.now()
+    started = world.walrestore().status.start_time
+    assert started is not None
+    assert started < world.written_at
+    found = world.settle_restore()
+    assert (found.status.stage, found.status.attempt) == (RestoreStage.COMPLETED, 3), why(found)
+
+
 def test_a_pool_that_another_walcluster_claims_is_not_restored() -> None:
     world = approved()
     world.kube.apply(Key(NAMESPACE, "twin"), world.spec())

@@ -83,7 +83,7 @@ def not_claimed(patch: Patch) -> None:
 
 def not_adopted(patch: Patch) -> None:
     """The records stay those of the old logs."""
-    patch.setattr(adoption, "is_adopted", lambda *_: True)
+    rewritten(adoption, "_without_good", " or not known[name].is_good_for(record.topic_id)", "")(patch)
 
 
 def old_reports(patch: Patch) -> None:
@@ -217,7 +217,7 @@ def any_logs(patch: Patch) -> None:
 
 def adopted_ones_go(patch: Patch) -> None:
     """A topic that is somebody's by now goes all the same."""
-    patch.setattr(removal, "is_adopted", lambda *_: False)
+    rewritten(removal, "_left", "records[name].is_good_for(left[name])", "False")(patch)
 
 
 def anybodys_pool(patch: Patch) -> None:
@@ -285,8 +285,8 @@ MUTANTS: tuple[Mutant, ...] = (
     (padded_to_the_record, stories.test_a_lost_log_comes_back_at_its_offsets_and_ends_above_all_that_the_database_has),
     (all_are_ours, stories.test_after_an_interruption_nothing_goes_that_the_database_may_have_written),
     (
-        rewritten(removal, "_left", "by_ids=is_all_ours", "by_ids=False"),
-        stories.test_topics_whose_only_broker_is_gone_are_made_anew_where_all_that_is_in_them_is_of_the_restore,
+        rewritten(removal, "_left", "if (silent := _find_silent(pool, left)) is not None", "if False"),
+        stories.test_a_topic_whose_only_broker_is_gone_is_made_anew_once_it_is_back,
     ),
     (foreign_removed, stories.test_a_foreign_writer_ends_it_and_its_record_stays),
     (two_at_once, stories.test_two_restores_do_not_work_at_once),
@@ -336,6 +336,14 @@ MUTANTS: tuple[Mutant, ...] = (
     (
         rewritten(topics, "why_changed", "{row.topic_id, row.removed_id}", "{row.topic_id}", adoption),
         partial(stories.test_brokers_that_still_show_the_topics_of_the_attempt_before_change_nothing, 64),
+    ),
+    (
+        rewritten(WALRestoreController, "_change_topics", "require_soon(self.stopwatch, began)", "pass"),
+        moved.test_topics_are_not_removed_by_answers_of_an_hour_ago,
+    ),
+    (
+        rewritten(WALRestoreController, "_pool", "status.made_time or ", ""),
+        moved.test_what_was_backed_up_while_the_restore_was_planned_is_no_obstacle_to_another_attempt,
     ),
     (not_asked_again, moved.test_a_database_that_starts_right_before_the_topics_are_made_is_waited_for),
 )

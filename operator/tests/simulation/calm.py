@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+from collections import Counter
+from collections.abc import Mapping
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
@@ -32,8 +34,9 @@ NEGATIVE = frozenset({ConditionType.RECONCILING, ConditionType.STALLED})
 STEP_SECONDS = 5.0
 REST_WITHIN = 3_600.0
 """All must be as declared after this: a roll of three datanodes may wait for two deadlines of ten minutes."""
-GRIEF_SECONDS = 600.0
-"""What an adversary destroyed need not be as declared; but after this nothing is written of it any more."""
+GRIEF_SECONDS = 690.0
+"""What an adversary destroyed need not be as declared; but after this, which is two looks of every five minutes and
+what comes of the second, nothing is written of it any more."""
 SETTLES_SECONDS = 90.0
 """For so long it must be: a look may find a minute later what has changed."""
 QUIET_SECONDS = 330.0
@@ -61,10 +64,11 @@ async def come_to_rest(sim: Simulation) -> None:
 
 async def _stay_at_rest(sim: Simulation) -> None:
     until = sim.now + QUIET_SECONDS
+    said = Counter(HEARTBEATS) + _ends_meanwhile(sim.day)
     sim.writes.clear()
     while sim.now < until and not sim.is_over:
         await _pass(sim)
-    writes = _beyond_heartbeats(sim.writes)
+    writes = _beyond(said, sim.writes)
     if writes and not sim.is_over:
         sim.broke(f"Q: {len(writes)} writes although all is at rest, such as {writes[-1]}")
     wrong = _wrong(sim)
@@ -72,9 +76,17 @@ async def _stay_at_rest(sim: Simulation) -> None:
         sim.broke(f"C: it does not stay at rest: {'; '.join(wrong)}")
 
 
-def _beyond_heartbeats(writes: list[str]) -> list[str]:
-    """Those that are more than is said at rest: numbers with their time, and that a hold is needed."""
-    left = dict(HEARTBEATS)
+def _ends_meanwhile(day: Day) -> Counter[str]:
+    """That a hold which nobody renews has expired is written once."""
+    end = day.time.now() + timedelta(seconds=QUIET_SECONDS)
+    holds = day.kube.list(WALHold, NAMESPACE).items
+    ends = [each for each in holds if each.status.expire_time is not None and each.status.expire_time <= end]
+    return Counter(f"replace_status WALHold/{each.metadata.name}" for each in ends)
+
+
+def _beyond(said: Mapping[str, int], writes: list[str]) -> list[str]:
+    """Those that are more than is said at rest: numbers with their time, that a hold is needed, and that one ends."""
+    left = dict(said)
     beyond: list[str] = []
     for write in writes:
         what = write.partition(": ")[2]

@@ -1,7 +1,8 @@
 """Many more days, and all planted bugs (make e2e-soak); the counts go to e2e/soak/results.
 
-SIMULATED_DAYS=<n> lives so many seeds, SIMULATION_SEEDS=<n> gives each planted bug so many, SIMULATION_WORKERS=<n>
-lives so many at once. SIMULATION_JOURNAL=<file> has a line for each day that was lived: a soak that was stopped goes on
+SIMULATED_DAYS=<n> lives the seeds up to this one, SIMULATED_AFTER=<n> those after this one (results/simulation.json
+keeps what it has of those before), SIMULATION_SEEDS=<n> gives each planted bug so many, SIMULATION_WORKERS=<n> lives
+so many at once. SIMULATION_JOURNAL=<file> has a line for each day that was lived: a soak that was stopped goes on
 after the last one. Who mends the simulation begins a new one, because its seeds are other days then.
 """
 
@@ -21,12 +22,13 @@ from typing import Any
 
 import pytest
 
-from seawall_e2e.soak import write_counts
+from seawall_e2e.soak import RESULTS, write_counts
 from tests.simulation.minimize import minimize, story
 from tests.simulation.mutants import BUGS, find
 from tests.simulation.run import simulate
 
 DAYS = int(os.environ.get("SIMULATED_DAYS", "2000"))
+AFTER = int(os.environ.get("SIMULATED_AFTER", "0"))
 SEEDS = int(os.environ.get("SIMULATION_SEEDS", "200"))
 WORKERS = int(os.environ.get("SIMULATION_WORKERS", str(os.cpu_count() or 1)))
 JOURNAL = os.environ.get("SIMULATION_JOURNAL", "")
@@ -45,7 +47,7 @@ class Day:
 
 
 def test_no_day_breaks_an_invariant(tmp_path: Path) -> None:
-    days = list(_days(Path(JOURNAL) if JOURNAL else tmp_path / "journal", range(1, DAYS + 1)))
+    days = list(_days(Path(JOURNAL) if JOURNAL else tmp_path / "journal", range(AFTER + 1, DAYS + 1)))
     bad = sorted(day.seed for day in days if day.violation is not None)
     total: Counter[str] = Counter()
     for day in days:
@@ -55,12 +57,14 @@ def test_no_day_breaks_an_invariant(tmp_path: Path) -> None:
     write_counts(
         "simulation",
         {
+            "seeds": [AFTER + 1, DAYS],
             "days": len(days),
             "violations": len(bad),
             "seeds that violate": bad,
             "days with an adversary that destroys": sum(day.destroys for day in days),
             "longest way to rest in seconds": longest,
             **dict(sorted(total.items())),
+            "runs of the seeds before": _runs_before(),
         },
     )
     assert not bad, story(minimize(simulate(bad[0])))
@@ -71,6 +75,16 @@ def test_every_planted_bug_is_found() -> None:
         found = dict(pool.map(_search, range(len(BUGS))))
     write_counts("simulation-bugs", {"seeds of each": SEEDS, "found": sum(map(bool, found.values())), "bugs": found})
     assert None not in found.values(), found
+
+
+def _runs_before() -> list[dict[str, Any]]:
+    """What was committed of the seeds before those of this run, each with its own commit."""
+    if not AFTER:
+        return []
+    last: dict[str, Any] = json.loads((RESULTS / "simulation.json").read_text())
+    before = last.pop("runs of the seeds before", [])
+    assert last["seeds"][1] == AFTER, "the seeds between were not lived"
+    return [last, *before]
 
 
 def _days(journal: Path, seeds: Iterable[int]) -> Iterator[Day]:

@@ -35,17 +35,18 @@ class Watch:
             return
         gone = [which for which in before if which not in now]
         changed = [which for which, at in now.items() if before.get(which) != at]
+        bodies = {which: _sent(self._kube._objects[which]) for which in changed}
         for process in self._sim.processes:
             for which in gone:
                 self._tell(process, which, None)
-            for which in changed:
-                self._tell(process, which, self._kube._objects[which])
+            for which, body in bodies.items():
+                self._tell(process, which, body)
 
     def list_all(self, process: Process) -> None:
         """A new watch begins with all that there is."""
         self._silent.pop(process.name, None)
         for which, raw in self._kube._objects.items():
-            self._tell(process, which, raw)
+            self._tell(process, which, _sent(raw))
 
     def silence(self, process: Process, seconds: float) -> None:
         """The watch is dead; after a while it is replaced."""
@@ -57,16 +58,20 @@ class Watch:
         if process in self._sim.processes:
             self.list_all(process)
 
-    def _tell(self, process: Process, which: tuple[str, Key], raw: dict[str, Any] | None) -> None:
+    def _tell(self, process: Process, which: tuple[str, Key], sent: dict[str, Any] | None) -> None:
         loop = asyncio.get_running_loop()
         if self._silent.get(process.name, 0.0) > loop.time():
             return
         kind, key = which
-        body = (
-            {"metadata": {"namespace": key.namespace, "name": key.name}} if raw is None else json.loads(json.dumps(raw))
-        )
+        body = {"metadata": {"namespace": key.namespace, "name": key.name}} if sent is None else sent
         delay = self._sim.random.uniform(0.0, LATEST_SECONDS)
-        loop.call_later(delay, self._hear, process, kind, body, raw is None)
+        loop.call_later(delay, self._hear, process, kind, body, sent is None)
 
     def _hear(self, process: Process, kind: str, body: dict[str, Any], deleted: bool) -> None:  # noqa: FBT001 - a timer's argument
         process.hear(kind, body, deleted=deleted)
+
+
+def _sent(raw: dict[str, Any]) -> dict[str, Any]:
+    """As it is now; whoever hears of it only reads."""
+    found: dict[str, Any] = json.loads(json.dumps(raw))
+    return found

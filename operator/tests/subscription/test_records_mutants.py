@@ -112,7 +112,7 @@ def one_partition_for_all(patch: Patch) -> None:
 
 def unguarded(patch: Patch) -> None:
     """The topic of progress may lose what it has."""
-    patch.setattr(topics, "_guard", lambda *_: None)
+    patch.setattr(topics, "guard", lambda *_: None)
 
 
 def same_run(patch: Patch) -> None:

@@ -24,6 +24,7 @@ from seawall.domain.subscription import (
     standing,
     targets,
 )
+from seawall.domain.subscription.actions import GuardTargets
 from seawall.domain.subscription.brokers import TargetReason
 from seawall.domain.subscription.case import Case
 from seawall.domain.subscription.contract import Summary
@@ -99,8 +100,14 @@ def records_of_others(patch: Patch) -> None:
 
 
 def made_again(patch: Patch) -> None:
-    """A topic that is gone from the target is made again by itself."""
+    """A topic that is gone from the target is made again by itself, also where it is not held from its beginning."""
     patch.setattr(Case, "rows", property(_rows_that_are_there))
+    patch.setattr(targets, "held_from", _held_from_anywhere)
+
+
+def _held_from_anywhere(found: Case) -> dict[str, int]:
+    granted = {} if found.own_hold is None else found.own_hold.status.granted
+    return {name: at for name, at in granted.items() if isinstance(at, int) and name not in found.rows}
 
 
 def _rows_that_are_there(found: Case) -> Any:
@@ -169,9 +176,19 @@ def blocked_configs_are_right(patch: Patch) -> None:
     patch.setattr(subscription, "weigh", lambda *given: (decide.decide(*given), False))
 
 
+def configs_that_were_not_compared_are_right(patch: Patch) -> None:
+    """Configs are right unless just now they are set."""
+
+    def of_what_is_done(*given: Any) -> Any:
+        found = decide.decide(*given)
+        return found, any(isinstance(each, GuardTargets) for each in found.actions)
+
+    patch.setattr(subscription, "weigh", of_what_is_done)
+
+
 def any_configs(patch: Patch) -> None:
     """Retention on the target is nobody's business."""
-    patch.setattr(targets, "_drift", lambda *_: ())
+    patch.setattr(targets, "drift", lambda *_: ())
 
 
 def any_request(patch: Patch) -> None:
@@ -327,7 +344,7 @@ MUTANTS: tuple[Mutant, ...] = (
         waits.a_switchover_waits_while_a_topic_has_stopped,
     ),
     (
-        rewritten(decide, "_run", "_unless_blocked(case, running.run(case))", "running.run(case)"),
+        rewritten(decide, "_what_copies", "_unless_blocked(case, running.run(case))", "running.run(case)"),
         blockers.its_size_is_edited_while_it_is_paused,
     ),
     (no_event_of_a_stop, stops.a_purge_stops_it),
@@ -362,6 +379,7 @@ MUTANTS: tuple[Mutant, ...] = (
         blocked_configs_are_right,
         waits.test_configs_that_may_not_be_set_are_said_at_each_look_and_not_only_when_they_are_read,
     ),
+    (configs_that_were_not_compared_are_right, waits.configs_are_read_when_the_hold_moves),
     (any_configs, stories.test_retention_that_somebody_sets_on_the_target_is_mended),
     (any_request, stories.test_a_request_that_somebody_forges_is_not_worked_on_again),
     (moves_at_each_tick, stories.test_a_hold_moves_every_half_minute_and_not_with_each_record),

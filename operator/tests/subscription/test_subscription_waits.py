@@ -9,6 +9,7 @@ from seawall.api.v1alpha1.subscription_status import SubscriptionState
 from seawall.domain.subscription import decide
 from seawall.domain.subscription.case import Case, SubscriptionDecision
 from seawall.domain.subscription.logs import LogsNow
+from seawall.domain.times import SUBSCRIPTION_MOVES_HOLD
 from tests.subscription.test_promotion import behind, promotion_of
 from tests.subscription.test_subscription import condition
 from tests.worlds.purge_world import CLUSTER, WAL
@@ -30,6 +31,29 @@ def test_configs_that_may_not_be_set_are_said_at_each_look_and_not_only_when_the
     sizes = {topic.configs["max.message.bytes"] for topic in world.target.topics.values()}
     first = said.index("Paused")
     assert (set(said[first:]), sizes) == ({"Paused"}, {"2097152"})
+
+
+def configs_are_read_when_the_hold_moves() -> None:
+    """Both are due at once, and would stay so: a hold of a busy log moves each half minute, configs are read each."""
+    world = SubscriptionWorld()
+    world.streaming()
+    world.write("wal_0", 5)
+    world.run_spark()
+    world.time.time += SUBSCRIPTION_MOVES_HOLD
+    world.target.topics["wal_0"].configs["retention.ms"] = "3600000"
+    process, before = world.subscriber(), moves_of(world)
+    world.live(process=process, ticks=1)
+    assert moves_of(world) == before + 1
+    world.live(process=process, ticks=6)
+    assert world.target.topics["wal_0"].configs["retention.ms"] == "-1"
+
+
+def moves_of(world: SubscriptionWorld) -> int:
+    return [event.reason for event in world.kube.events].count("HoldMoved")
+
+
+def test_configs_that_are_read_in_the_same_look_in_which_the_hold_moves_are_compared_all_the_same() -> None:
+    configs_are_read_when_the_hold_moves()
 
 
 def test_a_look_is_decided_once_also_when_configs_were_read(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -47,7 +47,7 @@ from seawall.reconciler import Outcome, Reconciler
 from seawall_e2e.loopback import KafkaProcesses
 from seawall_e2e.loopback.etcd import EtcdProcess
 from seawall_e2e.loopback.refdb import RefDbProcesses
-from seawall_e2e.waiting import WaitedInVain, patience, wait_until
+from seawall_e2e.waiting import Bound, WaitedInVain, wait_until
 from tests.fakes.meters import FakeMeters
 from tests.support.kafka import KafkaEyes
 from tests.support.kube import OBJECTS, WAL_CLUSTERS, KubeClient, Object
@@ -193,8 +193,8 @@ class CrashWorld:
     def settle(self, deaths: Deaths) -> None:
         """Ticks until the run is over. A process that dies is followed by one that lives."""
         process = self.process(deaths)
-        began = time.monotonic()
-        while time.monotonic() < began + RUN_SECONDS * patience():
+        bound = Bound(RUN_SECONDS)
+        while not bound.is_over():
             try:
                 ticked = process.tick(self.run_key)
             except Died:

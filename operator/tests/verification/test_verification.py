@@ -19,6 +19,7 @@ from seawall.domain.conditions import find_condition
 from seawall.domain.spark_job.application import Ended, Stuck
 from seawall.domain.spark_job.request import database_version
 from seawall.reconciler import Outcome as Tick
+from tests.hold.test_wal_hold import granter
 from tests.worlds.purge_world import NAMESPACE, TOPICS, WAL
 from tests.worlds.verification_world import CHECK, SERVICE_ACCOUNT, VerificationWorld, why
 
@@ -96,6 +97,32 @@ def test_nothing_is_submitted_before_the_hold_is_granted() -> None:
     assert why(world.verification())[0] == "WaitingForHold"
     world.settle_verification()
     assert world.verification().status.outcome is Outcome.PASSED
+
+
+def test_what_is_read_is_what_was_granted_whatever_its_hold_claims_by_now() -> None:
+    """An edit counts once it is granted: until then records that it claims may go."""
+    world = VerificationWorld()
+    world.start()
+    process, granting = world.verifier(), granter(world)
+    for _ in range(20):
+        process.tick(CHECK)
+        world.time.time += timedelta(seconds=5)
+    claim(world, wal_1=30)
+    for _ in range(20):
+        granting.tick(FIRST)
+        world.time.time += timedelta(milliseconds=50)
+    claim(world, wal_1=1)
+    for _ in range(5):
+        process.tick(CHECK)
+    assert {topic["name"] for topic in world.request()["topics"]} == {"wal_0", "wal_2"}
+
+
+def claim(world: VerificationWorld, **offsets: int) -> None:
+    """Somebody edits the hold of the first attempt."""
+    found = world.kube.get(WALHold, FIRST)
+    assert found is not None
+    assert isinstance(found.spec, WALHoldSpec)
+    world.kube.replace_spec(found, found.spec.model_copy(update={"topics": {**found.spec.topics, **offsets}}))
 
 
 def test_while_it_runs_its_hold_keeps_a_purge_from_what_it_reads() -> None:

@@ -9,13 +9,16 @@ from typing import Any
 import pytest
 
 from seawall.api.meta import Key
+from seawall.api.v1alpha1.purge import WALPurge
 from seawall.api.v1alpha1.spark_job import JobStage
 from seawall.api.v1alpha1.verification import WALVerification
 from seawall.domain.verification.doubts import why_it_stays
 from tests.domain.verifications import ENDED, METADATA
+from tests.ledger.test_ledger_watch import look, until, watch
+from tests.ledger.test_licences import remember_shards
 from tests.purge.test_purge_verified import REQUIRED, flush_all, skipped
 from tests.verification.test_verification_schedule import DAY, World
-from tests.worlds.purge_world import NAMESPACE
+from tests.worlds.purge_world import NAMESPACE, RUN, TOPICS
 from tests.worlds.verification_world import CHECK, SPEC, VerificationWorld
 
 LATER = Key(NAMESPACE, "later")
@@ -143,12 +146,50 @@ def test_a_bad_verdict_outlives_its_ttl_and_goes_when_nothing_counts_without_it(
     assert world.kube.get(WALVerification, LATER) is None
 
 
+def test_a_bad_verdict_outlives_its_ttl_also_while_the_api_server_refuses_a_read() -> None:
+    """As one does that has begun a moment ago, before it has read its Roles; or where Spark's are taken back."""
+    world = after_a_bad_verdict(ttlSecondsAfterFinished=60)
+    world.time.time += 10 * MINUTE
+    world.spark.refuses = "403 sparkapplications is forbidden"
+    process = world.verifier()
+    for _ in range(5):
+        process.tick(LATER)
+    assert purged(world) == {"wal_0": 36, "wal_1": 0, "wal_2": 36}
+    world.spark.refuses = None
+    world.kube.remove(CHECK, WALVerification)
+    for _ in range(5):
+        process.tick(LATER)
+    assert world.kube.get(WALVerification, LATER) is None
+
+
 def test_a_bad_verdict_counts_also_when_its_spec_cannot_be_read() -> None:
     world = after_a_bad_verdict()
     raw = world.kube._objects["WALVerification", LATER]
     raw["spec"] = {"level": "Perfect"}  # and not even which WALCluster it is about
     world.kube._touch(raw)
     assert purged(world) == {"wal_0": 36, "wal_1": 0, "wal_2": 36}
+
+
+def test_a_verdict_of_before_lost_records_began_anew_licenses_nothing_and_the_next_one_does() -> None:
+    """While they were gone the log may have been cut off, and written anew under the same id; nobody could see it."""
+    world = VerificationWorld()
+    watching = watch(world)
+    look(world, watching, times=10)
+    remember_shards(world)
+    flush_all(world)
+    world.start()
+    world.settle_verification()
+    world.intents.__init__()  # type: ignore[misc] # somebody deletes the ConfigMaps
+    world.annotate(readopt=until(world, 2))
+    look(world, watching, times=3)
+    assert world.records().keys() == set(TOPICS)
+    assert set(purged(world).values()) == {0}
+    world.start(LATER.name)
+    world.settle_job(world.verifier(), WALVerification, LATER)
+    world.kube.remove(RUN, WALPurge)
+    world.start_run(safety=REQUIRED)
+    world.settle()
+    assert set(world.log_starts().values()) == {36}
 
 
 def end(world: World, *, bad: Sequence[str] = ()) -> None:

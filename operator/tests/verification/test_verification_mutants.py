@@ -15,13 +15,13 @@ from seawall.api.v1alpha1 import spark_spec
 from seawall.api.v1alpha1.spark_job import Outcome
 from seawall.controllers import schedule as schedules
 from seawall.controllers.verification import WALVerificationController
-from seawall.domain.ledger import assess
+from seawall.domain.ledger import assess, identities
 from seawall.domain.ledger.observation import Verifying
 from seawall.domain.restore import attempt as restore_attempt
 from seawall.domain.spark_job import allowed as allowing
 from seawall.domain.spark_job import attempt, case, decide, following, holding, request
 from seawall.domain.verification import contract, doubts, kind, schedule, selection
-from seawall.observe import claims, memory
+from seawall.observe import claims
 from tests.purge import test_purge_verified as purges
 from tests.support.mutants import Mutant, find_survivors
 from tests.support.source_mutants import rewritten
@@ -214,7 +214,15 @@ MUTANTS: tuple[Mutant, ...] = (
     (rewritten(doubts, "_may_replace", "other.metadata.deletion_timestamp is None and ", ""), OF_TWO),
     (rewritten(doubts, "_may_replace", " and cluster_name(other) == cluster_name(obj)", ""), OF_TWO),
     (rewritten(decide, "_after_the_end", "observed.outlives_ttl is not None", "False"), OUTLIVES),
+    (
+        rewritten(decide, "_after_the_end", "observed.obstacle is not None", "False"),
+        doubted.test_a_bad_verdict_outlives_its_ttl_also_while_the_api_server_refuses_a_read,
+    ),
     (rewritten(WALVerificationController, "outlives_ttl", "not has_ttl or", "True or"), OUTLIVES),
+    (
+        rewritten(identities, "_begun_anew", "if found.record is None", "if True"),
+        doubted.test_a_verdict_of_before_lost_records_began_anew_licenses_nothing_and_the_next_one_does,
+    ),
     (
         rewritten(schedule, "_due", " if why_it_stays(each, observed.verifications) is None", ""),
         doubted.test_a_bad_verdict_outlives_the_history_limits,
@@ -240,7 +248,7 @@ MUTANTS: tuple[Mutant, ...] = (
         partial(doubted.test_a_leader_whose_clock_is_ahead_makes_no_verdict_newer_than_it_is, says_when=False),
     ),
     (
-        rewritten(assess, "assess", "read.shared_now or read.now", "read.now", memory),
+        rewritten(assess, "_bounds", "read.shared_now or read.now", "read.now"),
         doubted.test_an_operator_whose_clock_is_behind_takes_no_old_verdict_for_recent,
     ),
     (rewritten(following, "follow", AS_OLD, "now", attempt, restore_attempt), partial(read_late, says_when=True)),
@@ -264,6 +272,10 @@ MUTANTS: tuple[Mutant, ...] = (
         stories.test_an_application_that_is_deleted_while_it_is_paused_lets_its_hold_go,
     ),
     (no_grant, stories.test_nothing_is_submitted_before_the_hold_is_granted),
+    (
+        rewritten(holding, "_freeze", "found.status.granted", "found.spec.topics"),
+        stories.test_what_is_read_is_what_was_granted_whatever_its_hold_claims_by_now,
+    ),
     (any_request, stories.test_a_verdict_about_another_request_proves_nothing),
     (any_exit_code, stories.test_a_verdict_that_the_exit_code_contradicts_proves_nothing),
     (truncated_list_believed, stories.test_a_list_of_topics_that_does_not_fit_proves_none),

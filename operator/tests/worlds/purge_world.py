@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import timedelta
+from functools import lru_cache
 from typing import Any, Protocol
 
 from seawall.api.meta import Key
@@ -22,7 +23,7 @@ from seawall.domain.dataplane.connection import ClientTLS, DatabaseConnection, H
 from seawall.domain.frozen_targets import Target
 from seawall.domain.ledger.intents import FenceRecord
 from seawall.domain.ledger.observation import read_shards
-from seawall.domain.ledger.shards import PoolId, shards_of
+from seawall.domain.ledger.shards import IntentShard, PoolId, UnreadableShard, shards_of
 from seawall.observe.ledger import LedgerObserver
 from seawall.observe.opened_cluster import ClusterOpener
 from seawall.observe.reading import read_targets
@@ -119,6 +120,15 @@ class Calls:
         finally:
             if name in self.changing:
                 self._after(name)
+
+
+POOL, SHARDS = PoolId(NAMESPACE, "fake-cluster", "wal"), shards_of(TOPICS)
+
+
+@lru_cache(maxsize=64)
+def _records_in(shards: tuple[tuple[int, IntentShard | UnreadableShard], ...]) -> Mapping[str, FenceRecord]:
+    """The records in shards: judges ask after each change, and few changes are of records."""
+    return read_shards(dict(shards)).of_topics(TOPICS)
 
 
 @dataclass(frozen=True)
@@ -276,6 +286,14 @@ class World:
         """What the addresses of databases lead to."""
         return Databases(self, calls)
 
+    def settle_until(self, process: Reconciler[Any, Any, Any, Any], happened: Callable[[], object]) -> None:
+        """Ticks of a run until it has happened; it must, soon."""
+        for _ in range(60):
+            self.settle(process, ticks=1)
+            if happened():
+                return
+        raise AssertionError(f"it does not happen: {self.run(RUN).status.conditions}")
+
     def settle(
         self, process: Reconciler[Any, Any, Any, Any] | None = None, ticks: int = MAX_TICKS, key: Key = RUN
     ) -> WALPurge:
@@ -315,8 +333,7 @@ class World:
 
     def records(self) -> dict[str, FenceRecord]:
         """The records with the intents."""
-        found = self.intents.read(PoolId(NAMESPACE, "fake-cluster", "wal"), shards_of(TOPICS))
-        return read_shards(found).of_topics(TOPICS)
+        return dict(_records_in(tuple(self.intents.read(POOL, SHARDS).items())))
 
     def check(self, after: str = "") -> None:
         """I1 of every row, I2 of markers and intents, and the promises of holds."""

@@ -10,6 +10,7 @@ import gzip
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from fnmatch import fnmatchcase
 from hashlib import sha256
 from typing import Any, TypeVar
@@ -34,6 +35,8 @@ SOURCE = {"clusterId": "fake-cluster"}
 CHANGES = frozenset(
     {"create", "delete", "replace_status", "write_config_map", "write", "create_topics", "delete_topics"}
 )
+LONG_AGO = datetime(2026, 1, 1, tzinfo=UTC)
+"""When what comes back was written: it keeps its time."""
 WRITTEN = 7
 """Rows that the database writes after the last backup, into each topic."""
 
@@ -59,6 +62,8 @@ class RestoreWorld(BackupWorld):
     rotten: bool = False
     decodes_none: bool = False
     undecodable: bool = False
+    written_at: datetime = LONG_AGO
+    """The time of what comes back."""
     lost_owners: dict[str, dict[int, int]] = field(default_factory=dict)
     ours: set[str] = field(default_factory=set)
     is_lost: bool = False
@@ -151,6 +156,7 @@ class RestoreWorld(BackupWorld):
             self.observer(calls),
             self.time,
             self.time,
+            self.meters,
             strimzi=self.strimzi,
         )
         return Reconciler(controller, may_write=lambda: True)
@@ -203,7 +209,7 @@ class RestoreWorld(BackupWorld):
             first = request["topics"][0]
             topic = self.kafka.topics.get(first.get("into", first["name"]))
             if topic is not None:  # somebody may have deleted it; it dies all the same
-                topic.log.append(3)
+                topic.log.append(3, self.written_at)
             self.dies += 1
         super()._end(key)
 
@@ -280,12 +286,12 @@ class RestoreWorld(BackupWorld):
         for name, (start, end, pad_end) in found.items():
             log = self.kafka.topics[into[name]].log
             assert str(log.topic_id) in self.ours, "it writes to a topic that no status names"
-            log.append(pad_end)
+            log.append(pad_end, self.written_at)
             log.delete_before(start)
             log.owners = {at: region for at, region in self.lost_owners.get(name, {}).items() if start <= at < end}
         if self.foreign_writer:
             first = min(found)
-            self.kafka.topics[into[first]].log.append(1)
+            self.kafka.topics[into[first]].log.append(1, LONG_AGO)  # its time is the writer's, as it likes
             finding = {"kind": "NotOurs", "object": None, "topic": first, "offset": found[first][2], "message": "x"}
             return Outcome.FAILED, f"something else wrote to {first}", {"findings": [finding]}
         logs = logs_digest((into[name], start, pad_end) for name, (start, _, pad_end) in found.items())

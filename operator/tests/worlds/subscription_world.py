@@ -11,6 +11,7 @@ import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
+from functools import lru_cache
 from hashlib import sha256
 from typing import Any
 
@@ -58,6 +59,13 @@ CHANGES = frozenset(
     }
 )
 WAITS = 5.0
+
+
+@lru_cache(maxsize=16)
+def _unpacked(packed: bytes) -> tuple[bytes, str]:
+    """A request and its digest: its job asks for it again and again."""
+    raw = gzip.decompress(packed)
+    return raw, sha256(raw).hexdigest()
 
 
 @dataclass
@@ -168,8 +176,8 @@ class SubscriptionWorld(VerificationWorld):
         found = self.kube.get_config_map(key)
         if found is None or "request.json.gz" not in found.binary_data:
             return None
-        raw = gzip.decompress(found.binary_data["request.json.gz"])
-        return json.loads(raw), sha256(raw).hexdigest()
+        raw, digest = _unpacked(found.binary_data["request.json.gz"])
+        return json.loads(raw), digest
 
     def _work(self, key: Key) -> None:
         found = self.request_of(key)

@@ -14,6 +14,7 @@ from backups import Bed
 CHUNK = 65_536
 FULL = "507 Insufficient Storage", "XStorageFull", "the store has no room left"
 BUSY = "503 Service Unavailable", "SlowDown", "Please reduce your request rate."
+UNKNOWN = "501 Not Implemented", "NotImplemented", "A header you provided implies functionality that is not implemented"
 """Status, code and sentence."""
 
 
@@ -22,6 +23,7 @@ class PickyStore:
 
     Attributes:
         left: how many.
+        only: those that have this header, in small letters; empty: all.
         answered: how many were.
     """
 
@@ -30,7 +32,7 @@ class PickyStore:
         self._listener = socket.create_server(("127.0.0.1", 0))
         self._open: list[socket.socket] = []
         self.left = self.answered = 0
-        self._answer = b""
+        self._answer = self.only = b""
 
     def __enter__(self) -> Self:
         threading.Thread(target=self._accept, daemon=True).start()
@@ -68,7 +70,7 @@ class PickyStore:
         """A client sends no request before the one before it is answered: each begins what is received."""
         with contextlib.suppress(OSError):
             while data := near.recv(CHUNK):
-                if self.left > 0 and data.startswith(b"PUT "):
+                if self.left > 0 and data.startswith(b"PUT ") and self.only in data.lower():
                     self.left, self.answered = self.left - 1, self.answered + 1
                     near.sendall(self._answer)
                     while near.recv(CHUNK):  # a close before all is read would take the answer back

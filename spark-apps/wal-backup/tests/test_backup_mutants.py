@@ -7,6 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import backup_stories as stories
+import driver_stories as instants
 import pytest
 import test_backup_refusals as refusals
 import test_cut_logs as cuts
@@ -22,7 +23,7 @@ from sparkjob.wire import records
 from sparkjob.wire.reader import Reader
 from tests.support.mutants import Mutant, find_survivors
 from tests.support.source_mutants import rewritten
-from wal_backup import backup, chain, check, task, trouble
+from wal_backup import backup, chain, check, durable, store, task, trouble
 from wal_backup.backup import Backup
 from wal_backup.verify import Verifier
 
@@ -114,7 +115,24 @@ ON_KAFKA: tuple[tuple[Callable[[Patch], None], Callable[[Bed], None]], ...] = (
     ),
     (
         rewritten(Backup, "_publish", "self._require_unpublished(manifest.name)", "pass"),
-        stories.a_second_driver_that_counts_first,
+        instants.a_second_driver_that_counts_first,
+    ),
+    (
+        rewritten(
+            Backup,
+            "_publish",
+            "not self._store.create(path, content)",
+            "self._store.create(path, content) is None",
+        ),
+        instants.two_drivers_that_ask_for_the_manifest_at_the_same_instant,
+    ),
+    (
+        rewritten(durable, "publish", "if creates:", "if False:", store),
+        instants.two_drivers_that_ask_for_the_manifest_at_the_same_instant,
+    ),
+    (
+        rewritten(Backup, "_require_unpublished", "found == ours", "False"),
+        instants.a_manifest_whose_answer_was_lost,
     ),
     (
         rewritten(backup, "_topic", "found.records + width(gaps) != topic.end - topic.start", "False"),
@@ -139,7 +157,7 @@ ON_KAFKA: tuple[tuple[Callable[[Patch], None], Callable[[Bed], None]], ...] = (
     (rewritten(task, "_copy", "gaps.append((expected, record.offset))", "pass"), stories.holes),
     (rewritten(task, "_copy", "gaps.append((expected, wanted.end))", "pass"), stories.holes),
     (
-        rewritten(check, "_check_section", "digest_of(records) != section.digest", "False"),
+        rewritten(check, "_check_section", "found.digest != section.digest", "False"),
         stories.a_section_with_other_records,
     ),
     (

@@ -11,6 +11,7 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -75,7 +76,7 @@ def test_a_writer_that_dies_at_half_a_manifest_leaves_a_chain_that_is_whole_and_
 @contextmanager
 def recorded() -> Iterator[list[str]]:
     """What is asked of the disk inside: what has it, what it is asked to have, and what gets its name."""
-    calls, honest_sync, honest_replace = list[str](), os.fsync, os.replace
+    calls, honest_sync, honest_replace, honest_link = list[str](), os.fsync, os.replace, os.link
 
     def sync(handle: int) -> None:
         path = Path(f"/proc/self/fd/{handle}").readlink()
@@ -87,9 +88,14 @@ def recorded() -> Iterator[list[str]]:
         calls.append(f"name {target}")
         honest_replace(source, target)
 
+    def linked(source: str | Path, target: str | Path) -> None:
+        calls.append(f"name {target}")
+        honest_link(source, target)
+
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(os, "fsync", sync)
         patch.setattr(os, "replace", renamed)
+        patch.setattr(os, "link", linked)
         yield calls
 
 
@@ -100,6 +106,10 @@ def by_write(place: Store, path: str, content: bytes, _: Path) -> None:
 def by_put(place: Store, path: str, content: bytes, local: Path) -> None:
     local.write_bytes(content)
     place.put(path, local)
+
+
+def by_create(place: Store, path: str, content: bytes, _: Path) -> None:
+    assert place.create(path, content)
 
 
 def names_come_after_the_disk(write: Callable[[Store, str, bytes, Path], None]) -> None:
@@ -115,11 +125,51 @@ def names_come_after_the_disk(write: Callable[[Store, str, bytes, Path], None]) 
         assert list((top / CHAIN / "tmp").iterdir()) == []
 
 
-@pytest.mark.parametrize("write", [by_write, by_put])
+@pytest.mark.parametrize("write", [by_write, by_put, by_create])
 def test_a_name_comes_after_the_disk_has_the_file_and_the_answer_after_it_has_the_name(
     write: Callable[[Store, str, bytes, Path], None],
 ) -> None:
     names_come_after_the_disk(write)
+
+
+def of_all_who_create_a_file_one_does() -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        place, path, contents = Store(Folder(folder)), manifest_path(FULL), [b"%d" % number for number in range(8)]
+        with ThreadPoolExecutor(len(contents)) as pool:
+            answers = list(pool.map(lambda content: place.create(path, content), contents))
+        assert answers.count(True) == 1
+        assert place.read(path) == contents[answers.index(True)]
+        assert list((Path(folder) / CHAIN / "tmp").iterdir()) == []
+
+
+def test_of_all_who_create_a_file_at_the_same_instant_one_does_and_nobody_overwrites_it() -> None:
+    of_all_who_create_a_file_one_does()
+
+
+@pytest.mark.parametrize("code", [errno.EPERM, errno.EOPNOTSUPP, errno.ENOSYS])
+def test_a_file_system_without_hard_links_takes_a_manifest_and_says_what_is_not_noticed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, code: int
+) -> None:
+    monkeypatch.setattr(os, "link", failing(code))
+    place, path = Store(Folder(str(tmp_path))), manifest_path(FULL)
+    assert place.create(path, b"content")
+    assert (place.read(path), "has no hard links" in caplog.text) == (b"content", True)
+
+
+def test_a_link_that_fails_otherwise_interrupts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(os, "link", failing(errno.EIO))
+    with pytest.raises(Interrupted, match="Input/output error"):
+        Store(Folder(str(tmp_path))).create(manifest_path(FULL), b"content")
+    assert not (tmp_path / manifest_path(FULL)).exists()
+
+
+def failing(code: int) -> Callable[[Path, Path], None]:
+    """A disk that says so when a file is to have a second name."""
+
+    def link(*_: Path) -> None:
+        raise OSError(code, os.strerror(code))
+
+    return link
 
 
 def answering(code: int, *, of_folders: bool) -> Callable[[int], None]:
@@ -169,5 +219,6 @@ def test_no_guard_can_be_taken_away() -> None:
         (rewritten(durable, "publish", "_sync(folder)", "pass", store), written),
         (rewritten(durable, "publish", "folder == top", "True", store), written),
         (rewritten(durable, "publish", "sink.flush()", "pass", store), written),
+        (rewritten(durable, "publish", "if creates:", "if False:", store), of_all_who_create_a_file_one_does),
     )
     assert find_survivors(mutants) == []

@@ -171,3 +171,12 @@ def test_a_cut_comes_back_as_planned(story: Story) -> None:
     assert same(story.restores.log(one), before[one][:12], 3, 40)
     assert same(story.restores.log(other), before[other][:4], 0, 4)
     assert answer.summary["counts"]["largestRecord"] < MOST_BYTES
+
+
+def test_no_record_of_a_restore_is_younger_than_what_comes_back(story: Story) -> None:
+    """To the operator a record of after it was made is another's, and its topic is not removed (ADR 35)."""
+    target, pads = {"time": "2023-11-14T22:13:22Z"}, {story.one: 40, story.other: 10}
+    answer = story.restores.restore(story.one, story.other, target=target, padTo=pads)
+    assert answer.summary["outcome"] == "Passed", answer.summary
+    assert [record.timestamp for record in story.restores.log(story.one)] == [0] * 37, "none of its records comes back"
+    assert max(record.timestamp for record in story.restores.log(story.other)) == T0 + 2_000

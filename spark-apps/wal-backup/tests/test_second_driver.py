@@ -9,7 +9,10 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
+import driver_stories as stories
 import pytest
+from backups import Bed
+from spark_marks import WITH_SPARK
 from test_large_records import record_of
 
 from tests.support.log_readers import reader_of
@@ -18,6 +21,7 @@ from wal_backup.backup import Backup
 from wal_backup.request import parse_backup
 from wal_backup.task import TaskResult
 
+pytest_plugins = ("spark_beds", "backup_beds")
 TOPICS = {"wal_0": (5, 40), "wal_2": (0, 12)}
 
 
@@ -81,3 +85,21 @@ def test_a_second_driver_of_the_same_request_writes_over_nothing() -> None:
     assert {path: after[path] for path in before} == before
     assert len(after) == len(before) + len(paths(second))
     assert not set(paths(first)) & set(paths(second))
+
+
+@pytest.mark.parametrize(
+    "story",
+    [
+        stories.a_second_driver_that_counts_first,
+        stories.two_drivers_that_ask_for_the_manifest_at_the_same_instant,
+        stories.a_manifest_whose_answer_was_lost,
+    ],
+    ids=lambda story: story.__name__,
+)
+class TestInABucket:
+    """In a folder: `test_backup_mutants.py`."""
+
+    pytestmark = WITH_SPARK
+
+    def test_no_manifest_is_overwritten(self, bed: Bed, story: Callable[[Bed], None]) -> None:
+        story(bed)

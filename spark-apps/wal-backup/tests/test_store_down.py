@@ -8,7 +8,7 @@ from contextlib import suppress
 import pytest
 from backups import Answer, Bed
 from spark_marks import WITH_SPARK
-from store_trouble import BUSY, FULL, PickyStore
+from store_trouble import BUSY, FULL, UNKNOWN, PickyStore
 from test_backup_refusals import filled
 
 from seawall_e2e.loopback.processes import BedError
@@ -117,6 +117,19 @@ def test_a_store_that_takes_nothing_interrupts_it_and_says_why(
     story.was_interrupted(answer)
     assert words in answer.summary["message"], answer.summary
     story.goes_on()
+
+
+def test_a_store_that_does_not_know_the_condition_of_a_manifest_takes_it_without(
+    story: Story, caplog: pytest.LogCaptureFixture
+) -> None:
+    with PickyStore(story.bed) as store:
+        store.only = b"if-none-match"
+        store.answer(UNKNOWN, ALWAYS)
+        answer = story.next(attempt=1)
+        assert store.answered > 0
+    assert answer.summary["outcome"] == "Passed", answer.summary
+    assert "knows no If-None-Match" in caplog.text
+    assert (story.bed.check().code, story.bed.inspect().summary["chains"][0]["backups"]) == (0, 2)
 
 
 def test_one_put_that_the_store_had_no_time_for_is_sent_again(story: Story) -> None:

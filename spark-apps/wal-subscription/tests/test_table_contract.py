@@ -65,6 +65,7 @@ def test_what_is_not_said_is_as_the_page_says(tmp_path: Path) -> None:
     assert (sink.commit_milliseconds, sink.most_bytes, sink.keeps_dead_letters) == (30_000, 128 << 20, False)
     assert sink.place().is_path_style
     assert not S3("b", "", "r").is_path_style
+    assert S3("b.example", "", "r").is_path_style, "no certificate is of such a host"
     assert parse_table_request(json.dumps(request).encode()).snapshot_uri is None
     begins = json.dumps({**request, "snapshot": {"uri": "file:///snapshot/may/"}}).encode()
     assert parse_table_request(begins).snapshot_uri == "file:///snapshot/may"

@@ -50,7 +50,7 @@ def test_a_story_holds(tell: Stories, story: str) -> None:
 
 def test_no_guard_can_be_taken_away(tell: Stories) -> None:
     mutants: tuple[Mutant, ...] = (
-        (rewritten(Bucket, "create", ', mode="create"', ""), tell.who_is_overtaken_commits_nothing),
+        (rewritten(Bucket, "_create", ', mode="create"', ""), tell.who_is_overtaken_commits_nothing),
         (
             rewritten(Chain, "append", "found != content", "False"),
             tell.who_is_overtaken_commits_nothing,

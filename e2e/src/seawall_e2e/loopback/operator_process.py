@@ -17,7 +17,7 @@ from typing import Self
 
 from seawall_e2e.loopback.forked import ForkedProcess, Program
 from seawall_e2e.loopback.processes import BedError, Process, free_ports
-from seawall_e2e.waiting import wait_until
+from seawall_e2e.waiting import patience, wait_until
 
 START_BOUND = 60
 STOP_BOUND = 30
@@ -74,7 +74,7 @@ class OperatorProcess:
 
     def terminate(self) -> None:
         """SIGTERM, as Kubernetes does it, and waits for a good end."""
-        self._process.stop(STOP_BOUND)
+        self._process.stop(STOP_BOUND * patience())
         if self._process.exit_code != 0:
             raise AssertionError(f"{self.name} ended with {self._process.exit_code}\n{self.tail()}")
 

@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Protocol
 
 from seawall_e2e.commands import run
-from seawall_e2e.waiting import patience
+from seawall_e2e.waiting import Bound
 
 PORTS = range(20_000, 32_000)
 """Below Linux's ephemeral ports: no outgoing connection takes a port while its server is being restarted."""
@@ -123,12 +123,12 @@ class Process:
 
     def wait_ready(self, is_ready: Callable[[], bool], timeout: float) -> None:
         """Waits until it is ready; its end or the end of the time is an error with the tail of its log."""
-        began = time.monotonic()
+        bound = Bound(timeout)
         while not is_ready():
             if not self.is_running():
                 raise BedError(f"{self.name} ended while it was starting:\n{self.tail()}")
-            if time.monotonic() > began + timeout * patience():
-                raise BedError(f"{self.name} was not ready within {time.monotonic() - began:.0f} s:\n{self.tail()}")
+            if bound.is_over():
+                raise BedError(f"{self.name} was not ready within {bound.seconds:.0f} s:\n{self.tail()}")
             time.sleep(0.05)
 
     def stop(self, timeout: float) -> None:

@@ -19,7 +19,7 @@ class Api(Protocol):
         """Reads a path; None when there is nothing."""
         ...
 
-    def create(self, path: str, body: Mapping[str, Any]) -> None:
+    def create(self, path: str, body: Mapping[str, Any]) -> object:
         """Creates an object."""
         ...
 

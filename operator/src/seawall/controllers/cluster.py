@@ -112,6 +112,7 @@ class WALClusterController(Controller[WALCluster, Observed, WALClusterStatus, Cl
                 self._admin(obj).alter_configs(action.changes)
             case RepairConfigs():
                 admin = self._admin(obj)
+                # A run may have begun, whose replicas may go again: min.insync.replicas is not raised for them.
                 self._require_unchanged(obj)
                 admin.alter_configs(action.changes)
             case DecideDeletion():
@@ -131,12 +132,6 @@ class WALClusterController(Controller[WALCluster, Observed, WALClusterStatus, Cl
             case _:
                 assert_never(action)
         return action.event()
-
-    def _require_unchanged(self, obj: WALCluster) -> None:
-        """A run may have begun meanwhile, whose replicas may go again: min.insync.replicas is not raised for them."""
-        found = self.kube.get(WALCluster, obj.metadata.key)
-        if found is None or found.metadata.resource_version != obj.metadata.resource_version:
-            raise Conflict(f"WALCluster {obj.metadata.key} changed")
 
     def _observe_kafka(
         self, obj: WALCluster, spec: WALClusterSpec, connection: KafkaConnection | NoKafka

@@ -19,6 +19,19 @@ StatusT = TypeVar("StatusT", bound=ObjectStatus)
 ActionT = TypeVar("ActionT")
 
 
+def unchanged(obj: ObjectT, found: ObjectT | None) -> ObjectT:
+    """The object as it is now, if nobody has written it since it was read.
+
+    A leader that slept must not do what its successor has finished, or a person has stopped meanwhile.
+
+    Raises:
+        Conflict: somebody has, or it is gone.
+    """
+    if found is None or found.metadata.resource_version != obj.metadata.resource_version:
+        raise Conflict(f"{obj.KIND.kind} {obj.metadata.key} is no longer the one that was decided about")
+    return found
+
+
 class Controller(ABC, Generic[ObjectT, ObservedT, StatusT, ActionT]):
     """A kind only says what it observes, what it decides, and how an action is done."""
 
@@ -57,6 +70,14 @@ class Controller(ABC, Generic[ObjectT, ObservedT, StatusT, ActionT]):
 
     def remember_failure(self, obj: ObjectT, action: ActionT, error: SeawallError) -> None:
         """Keeps why an action failed, where another place than the object's own status tells of it."""
+
+    def _require_unchanged(self, obj: ObjectT) -> None:
+        """Reads the object once more, right before something is done that nothing fences.
+
+        Raises:
+            Conflict: somebody has written it since it was read, or it is gone.
+        """
+        unchanged(obj, self.read(obj.metadata.key))
 
     def _ask_again(
         self, obj: ObjectT, action: ActionT, decide: Callable[[ObjectT, ObservedT], Decision[StatusT, ActionT]]

@@ -143,12 +143,6 @@ class RestartController(Controller[WALCluster, Observed, WALClusterStatus, Resta
             self._require_gate(obj, action)
         self.workloads.set_partition(action.statefulset, action.partition)
 
-    def _require_unchanged(self, obj: WALCluster) -> None:
-        """A leader that slept must not restart what its successor has finished, or a person has stopped."""
-        found = self.kube.get(WALCluster, obj.metadata.key)
-        if found is None or found.metadata.resource_version != obj.metadata.resource_version:
-            raise Conflict(f"WALCluster {obj.metadata.key} changed")
-
     def _require_alone(self, obj: WALCluster, name: str) -> None:
         """Between the look and the eviction another pod may have gone: two must never be down."""
         down: set[str] = set()

@@ -108,6 +108,7 @@ class LedgerWatch(Controller[WALCluster, Watched, WALClusterStatus, LedgerAction
             self._measure(obj.metadata.key, observation, page)
         elif page != before:  # once: what runs count afterwards stays
             self.meter.forget_ledger(obj.metadata.key)
+            self.meter.measure_answer(obj.metadata.key, None)  # it is there, and counts
         if not is_new and _summary(before) != _summary(page):
             self.wake(obj.metadata.key)
         for name in overtaken_holds(observation) if isinstance(observation, Observation) else ():

@@ -7,18 +7,18 @@ from dataclasses import dataclass, replace
 
 from seawall.api.meta import Key
 from seawall.api.v1alpha1.cluster import WALCluster
-from seawall.controllers.topic_creation import require_managed
+from seawall.controllers.permission import require_managed
 from seawall.domain.cluster.actions import MarkRecords, RecordLogs
 from seawall.domain.cluster.going import make_pool_now
-from seawall.domain.cluster.identity import is_used, pool_of
+from seawall.domain.cluster.identity import pool_of
+from seawall.domain.cluster.readoption import ReadoptionNow
 from seawall.domain.cluster.recorded import Recorded, find_recorded, has_database, records_to_begin
 from seawall.domain.errors import Conflict, OutsideUnavailable, Refused
 from seawall.domain.kafka_log import TopicFailure, TopicTrouble
-from seawall.domain.ledger.fence import Readoption
 from seawall.domain.ledger.intents import FenceRecord
 from seawall.domain.ledger.observation import ReadShards
 from seawall.domain.ledger.shards import PoolId
-from seawall.observe.claims import read_declarations, why_restoring, without_restored
+from seawall.observe.claims import current_readoption, why_restoring
 from seawall.observe.records import read_records
 from seawall.observe.topic_logs import describe_logs, ids_of, topic_ids
 from seawall.ports import Clock, IntentStore, KafkaLogs, Kube
@@ -30,6 +30,13 @@ class Known:
 
     about: object
     found: Recorded
+    others: Mapping[str, tuple[str, str]]
+    """Of topics whose log is another one the id that is recorded, and the one that Kafka told last."""
+
+    def other_ids(self, records: Mapping[str, FenceRecord]) -> dict[str, str]:
+        """The ids that Kafka told of logs that are not those of these records: silence does not take them back."""
+        known = {name: ids for name, ids in self.others.items() if name in records}
+        return {name: other for name, (recorded, other) in known.items() if records[name].topic_id == recorded}
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,8 +63,8 @@ class LogRecords:
         if pool is None or not topics:
             self.forget(key)
             return Recorded()
-        readopt = self._readoption(cluster)
-        about = (cluster.metadata.uid, pool, None if readopt is None else readopt.token, has_database(cluster))
+        readoption = current_readoption(self.kube, cluster, self.clock)
+        about = (cluster.metadata.uid, pool, readoption, has_database(cluster))
         known = self.known.get(key)
         ids: dict[str, str] | None = None
         if known is not None and known.about == about and known.found.ids.keys() >= set(topics):
@@ -65,9 +72,12 @@ class LogRecords:
             if all(ids.get(name) == known.found.ids[name] for name in topics):
                 return known.found
         shards = read_records(self.intents, pool, topics)
-        ids = topic_ids(logs, list(shards.of_topics(topics))) if ids is None else ids
-        found = self._find(cluster, topics, shards, readopt, ids)
-        self.known[key] = Known(about, Recorded(found.ids, shards=found.shards))
+        records = shards.of_topics(topics)
+        ids = topic_ids(logs, list(records)) if ids is None else ids
+        ids = ids if known is None else {**known.other_ids(records), **ids}
+        found = _find(cluster, topics, shards, readoption, ids)
+        others = {name: (records[name].topic_id, ids[name]) for name in found.remade}
+        self.known[key] = Known(about, Recorded(found.ids, shards=found.shards), others)
         unrecorded, adopted = ([name for name in names if name in led] for names in (found.unrecorded, found.adopted))
         if (unrecorded or found.remade) and why_restoring(self.kube, cluster) is not None:
             return replace(found, unrecorded=(), remade={}, adopted=())
@@ -88,9 +98,11 @@ class LogRecords:
 
     def _mark(self, cluster: WALCluster, action: MarkRecords) -> MarkRecords:
         current = require_managed(self.kube, cluster)
-        pool, readopt = _require_pool(current), self._readoption(current)
+        pool, readoption = _require_pool(current), current_readoption(self.kube, current, self.clock)
+        if readoption.standing is None or readoption.standing.token != action.token:
+            raise Conflict("the readoption changed since it was decided which records it has met")
         shards = read_records(self.intents, pool, action.names)
-        found = self._find(current, action.names, shards, readopt, {})
+        found = _find(current, action.names, shards, readoption, {})
         if not found.unmarked:
             raise Conflict("there is nothing to mark any more")
         self._write(pool, shards, found.unmarked)
@@ -98,44 +110,38 @@ class LogRecords:
 
     def _begin(self, cluster: WALCluster, action: RecordLogs, logs: KafkaLogs) -> RecordLogs:
         current = require_managed(self.kube, cluster)
-        pool, readopt = _require_pool(current), self._readoption(current)
+        pool, readoption = _require_pool(current), current_readoption(self.kube, current, self.clock)
         shards = read_records(self.intents, pool, action.names)
         described, offsets = describe_logs(logs, action.names)
-        found = self._find(current, action.names, shards, readopt, ids_of(described))
+        found = _find(current, action.names, shards, readoption, ids_of(described))
         if found.to_begin and (restoring := why_restoring(self.kube, current)) is not None:
             raise Conflict(restoring)
         now = make_pool_now(found.to_begin, described, offsets, ReadShards({}, {}))
-        records = records_to_begin(found, now, readopt)
+        gone = shards.lost_topics(action.names, current.status.recorded_shards)
+        records = records_to_begin(found, now, readoption, gone, self.clock.trusted().shared)
         self._write(pool, shards, records)
         answers = (answer.get(name) for name in found.to_begin for answer in (described, offsets))
         _require_answers(answers, is_progress=bool(records))
         if not records:
             raise Conflict("there is nothing to record any more")
         adopted = tuple(name for name in found.adopted if name in records)
-        reason = "" if readopt is None else readopt.reason
+        reason = "" if readoption.followed is None else readoption.followed.reason
         return replace(action, names=tuple(records), readopted=adopted, reason=reason)
 
     def _write(self, pool: PoolId, shards: ReadShards, records: Mapping[str, FenceRecord]) -> None:
         for number, shard in shards.changed(records).items():
             self.intents.write(pool, number, shard)
 
-    def _find(
-        self,
-        cluster: WALCluster,
-        topics: Sequence[str],
-        shards: ReadShards,
-        readopt: Readoption | None,
-        ids: Mapping[str, str],
-    ) -> Recorded:
-        wal = cluster.status.wal
-        begins_anew = readopt is not None and not is_used(cluster, readopt)
-        once = () if wal is None or begins_anew else wal.record_shards
-        return find_recorded(topics, shards, once, readopt, marks=not has_database(cluster), ids=ids)
 
-    def _readoption(self, cluster: WALCluster) -> Readoption | None:
-        """What a person declares, if it counts now."""
-        said = without_restored(self.kube, cluster, read_declarations(cluster, self.clock.trusted()))
-        return said.readoption if said.readopt_problem is None else None
+def _find(
+    cluster: WALCluster,
+    topics: Sequence[str],
+    shards: ReadShards,
+    readoption: ReadoptionNow,
+    ids: Mapping[str, str],
+) -> Recorded:
+    once = frozenset[int]() if readoption.unused is not None else cluster.status.recorded_shards
+    return find_recorded(topics, shards, once, readoption, marks=not has_database(cluster), ids=ids)
 
 
 def _require_pool(cluster: WALCluster) -> PoolId:

@@ -11,6 +11,7 @@ from typing import ClassVar, assert_never
 from seawall.api.meta import Key
 from seawall.api.v1alpha1.cluster import WALCluster, WALClusterStatus
 from seawall.controllers.controller import Controller
+from seawall.controllers.permission import require_managed
 from seawall.controllers.since import Since
 from seawall.domain.errors import Conflict, Refused
 from seawall.domain.kafka import id_text
@@ -116,7 +117,7 @@ class ManagedKafkaController(Controller[WALCluster, Observed, WALClusterStatus, 
                 self._ask_again(obj, action, decide)
                 objects.write_record(tokens, labels, action.tokens, action.version)
             case CreateObject():
-                self._require_secured(self._require_same(obj))
+                self._require_secured(require_managed(self.kube, obj))
                 objects.create(obj, action.manifest)
             case ChangeBudget():
                 self._ask_again(obj, action, decide)
@@ -140,16 +141,6 @@ class ManagedKafkaController(Controller[WALCluster, Observed, WALClusterStatus, 
         why = why_not_secured(found, Observed(self.clock.trusted(), certificates=certificates))
         if why is not None:
             raise Conflict(why)
-
-    def _require_same(self, obj: WALCluster) -> WALCluster:
-        """What is made for an object that goes, or says something else by now, is not made."""
-        found = self.read(obj.metadata.key)
-        is_same = found is not None and found.metadata.uid == obj.metadata.uid
-        if not is_same or found is None or found.metadata.generation != obj.metadata.generation:
-            raise Conflict(f"WALCluster {obj.metadata.key} changed")
-        if found.metadata.deletion_timestamp is not None or found.metadata.is_paused:
-            raise Conflict(f"WALCluster {obj.metadata.key} goes, or is paused")
-        return found
 
     def _cleared(self, key: Key, doubtful: tuple[Node, ...], observed: Observed, begun: int) -> frozenset[int]:
         """Nodes for which all looks of this process agree, for long enough that a broker that died is fenced."""

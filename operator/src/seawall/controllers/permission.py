@@ -18,11 +18,12 @@ from seawall.domain.ledger.shards import PoolId, shards_of
 from seawall.domain.min_isr import why_not_cancel, why_not_fewer
 from seawall.domain.partitions import Partition, PartitionId
 from seawall.domain.sharing import Sharing
+from seawall.domain.times import ACT_ASKED_WITHIN_MS
 from seawall.observe.claims import current_licence, list_verifications, policy_versions
 from seawall.observe.ledger import LedgerObserver
 from seawall.observe.opened_cluster import Blocked, OpenedCluster
 from seawall.observe.sharing import observe_sharing
-from seawall.ports import Clock, IntentStore, Kube, PartitionReassigner, Strimzi
+from seawall.ports import Clock, IntentStore, Kube, PartitionReassigner, Stopwatch, Strimzi
 
 
 def require_licence(kube: Kube, clock: Clock, key: Key, decided: ObservedCluster) -> WALCluster:
@@ -31,16 +32,40 @@ def require_licence(kube: Kube, clock: Clock, key: Key, decided: ObservedCluster
     Raises:
         Conflict: it is another, it is paused or being deleted, or a declaration was made, retracted or has expired.
     """
+    cluster = _require_managed(kube, key, decided.uid, decided.generation)
+    if current_licence(cluster, clock, follows_readopt=decided.licence.readoption is not None) != decided.licence:
+        raise Conflict(f"what is declared on WALCluster {key} changed or expired since it was decided")
+    return cluster
+
+
+def require_managed(kube: Kube, cluster: WALCluster) -> WALCluster:
+    """The object as it is now: annotations may have changed, and they are no part of the generation.
+
+    Raises:
+        Conflict: it is not the one that was decided about, is paused, or is being deleted.
+    """
+    return _require_managed(kube, cluster.metadata.key, cluster.metadata.uid, cluster.metadata.generation)
+
+
+def _require_managed(kube: Kube, key: Key, uid: str, generation: int) -> WALCluster:
     cluster = kube.get(WALCluster, key)
-    if cluster is None or (cluster.metadata.uid, cluster.metadata.generation) != (decided.uid, decided.generation):
+    if cluster is None or (cluster.metadata.uid, cluster.metadata.generation) != (uid, generation):
         raise Conflict(f"WALCluster {key} is no longer the one that was decided about")
     if cluster.metadata.deletion_timestamp is not None:
         raise Conflict(f"WALCluster {key} is being deleted")
     if cluster.metadata.is_paused:
         raise Conflict(f"WALCluster {key} is paused")
-    if current_licence(cluster, clock, follows_readopt=decided.licence.readoption is not None) != decided.licence:
-        raise Conflict(f"what is declared on WALCluster {key} changed or expired since it was decided")
     return cluster
+
+
+def require_soon(stopwatch: Stopwatch, began: int) -> None:
+    """That all that was asked since `began`, in milliseconds, is no older than it takes to ask.
+
+    Raises:
+        Conflict: the process was frozen meanwhile, and what it was answered may be of long before.
+    """
+    if stopwatch.milliseconds() - began > ACT_ASKED_WITHIN_MS:
+        raise Conflict("it took too long to ask whether that may be done now")
 
 
 def claim_database(observer: LedgerObserver, cluster: WALCluster, action: ClaimDatabase) -> None:
@@ -175,8 +200,7 @@ def require_intents(
     records = read_shards(intents.read(pool, shards_of(before))).of_topics(before)
     for topic, offset in before.items():
         record = records.get(topic)
-        is_good = record is not None and record.topic_id == topic_ids[topic] and not record.broken
-        if record is None or not is_good or record.intent < offset:
+        if record is None or not record.is_good_for(topic_ids[topic]) or record.intent < offset:
             raise Conflict(f"the intent of topic {topic} is not the one that was written for this delete")
 
 

@@ -9,7 +9,7 @@ from typing import ClassVar, assert_never
 from seawall.api.meta import InvalidSpec, Key
 from seawall.api.v1alpha1.cluster import WALCluster
 from seawall.api.v1alpha1.purge import WALPurge, WALPurgeSpec, WALPurgeStatus
-from seawall.controllers.controller import Controller
+from seawall.controllers.controller import Controller, unchanged
 from seawall.controllers.permission import (
     claim_database,
     require_flushed,
@@ -17,6 +17,7 @@ from seawall.controllers.permission import (
     require_licence,
     require_policies,
     require_same,
+    require_soon,
     require_verdicts,
 )
 from seawall.controllers.targets import write_targets
@@ -163,17 +164,20 @@ class WALPurgeController(Controller[WALPurge, Observed, WALPurgeStatus, PurgeAct
 
     def _announce(self, obj: WALPurge, action: Announce) -> None:
         """Moves the markers; one that changed since it was read is left for the next look."""
+        began = self.stopwatch.milliseconds()
         cluster = self._still_may(obj, action.cluster)
         opened = require_same(self.observer, cluster, action.cluster)
         require_flushed(opened, action.cluster, action.flushed)
         require_policies(self.kube, cluster, action.cluster)
         require_verdicts(self.kube, cluster, action.cluster)
         self._still_may(obj, action.cluster)
+        require_soon(self.stopwatch, began)
         changed = opened.parts.metadata_store.advance_markers(action.moves, opened.topics.prefix, cluster.metadata.uid)
         if len(changed) == len(action.moves):
             raise OutsideUnavailable(next(iter(changed.values())))
 
     def _delete(self, obj: WALPurge, action: DeleteRecords) -> None:
+        began = self.stopwatch.milliseconds()
         cluster = self._still_may(obj, action.cluster)
         opened = require_same(self.observer, cluster, action.cluster)
         require_policies(self.kube, cluster, action.cluster)
@@ -181,7 +185,8 @@ class WALPurgeController(Controller[WALPurge, Observed, WALPurgeStatus, PurgeAct
         require_intents(self.observer.intents, action.pool, action.before, action.topic_ids)
         before = _of_same_logs(opened, action)
         self._still_may(obj, action.cluster)
-        outcomes = opened.logs.delete_records(before, action.topic_ids)
+        require_soon(self.stopwatch, began)
+        outcomes = opened.logs.delete_records(before, action.topic_ids, action.epochs)
         refused = {topic: out for topic, out in outcomes.items() if isinstance(out, DeleteRefused)}
         if refused:
             raise refused_deletes(refused)
@@ -191,9 +196,7 @@ class WALPurgeController(Controller[WALPurge, Observed, WALPurgeStatus, PurgeAct
 
     def _still_may(self, obj: WALPurge, decided: ObservedCluster, *, flushes: bool = False) -> WALCluster:
         """The WALCluster, if it, the run and the declarations are those decided by, and nobody stopped them."""
-        run = self.kube.get(WALPurge, obj.metadata.key)
-        if run is None or run.metadata.resource_version != obj.metadata.resource_version:
-            raise Conflict(f"WALPurge {obj.metadata.key} is no longer the one that was decided about")
+        run = unchanged(obj, self.read(obj.metadata.key))
         cluster = require_licence(self.kube, self.clock, _cluster_key(obj), decided)
         if _paused(run, cluster) is not None or (cluster.metadata.stops_deletes and not flushes):
             raise Conflict(f"deletes on WALCluster {cluster.metadata.key} were stopped")

@@ -11,7 +11,7 @@ from seawall.api.v1alpha1.cluster import WALCluster, WALClusterSpec, WALClusterS
 from seawall.controllers.controller import Controller
 from seawall.controllers.permission import require_cancel, require_replicas
 from seawall.domain.clocks import TrustedTime
-from seawall.domain.errors import Conflict, OutsideUnavailable, Refused, SeawallError
+from seawall.domain.errors import OutsideUnavailable, Refused, SeawallError
 from seawall.domain.kafka_log import TopicFailure, TopicTrouble
 from seawall.domain.kubernetes import ConfigMap
 from seawall.domain.leaving_broker import without_leaving
@@ -163,12 +163,6 @@ class ReplicationController(Controller[WALCluster, Observed, WALClusterStatus, R
                 _raise_failures(reassigner.reassign(dict.fromkeys(action.partitions)))
             case ElectLeaders():
                 reassigner.elect_preferred_leaders(action.partitions)
-
-    def _require_unchanged(self, obj: WALCluster) -> None:
-        """A leader that slept must not move what a person has stopped meanwhile: the window is one call to Kafka."""
-        found = self.kube.get(WALCluster, obj.metadata.key)
-        if found is None or found.metadata.resource_version != obj.metadata.resource_version:
-            raise Conflict(f"WALCluster {obj.metadata.key} changed")
 
     def _plan(self, obj: WALCluster, spec: WALClusterSpec, kafka: KafkaState) -> Journal | CannotPlan | None:
         """What a run would do. What somebody else moves is waited for: where it will be is not known."""

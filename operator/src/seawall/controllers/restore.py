@@ -2,26 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import ClassVar, assert_never
 
 from seawall.api.meta import SCRATCH_FINALIZER, InvalidSpec, Key
-from seawall.api.v1alpha1.backup import WALBackup
 from seawall.api.v1alpha1.cluster import WALCluster, WALClusterSpec
 from seawall.api.v1alpha1.restore import WALRestore, WALRestoreSpec
 from seawall.api.v1alpha1.restore_status import RestoreStage, WALRestoreStatus
 from seawall.controllers.controller import Controller
 from seawall.controllers.job_secrets import require_secrets
-from seawall.controllers.permission import require_unmanaged
+from seawall.controllers.made_applications import MadeApplications
+from seawall.controllers.permission import require_soon, require_unmanaged
 from seawall.controllers.topic_creation import with_brokers
-from seawall.domain.backup.retention import deleting
+from seawall.domain.backup.drills import is_drill
 from seawall.domain.cluster.identity import pool_of
 from seawall.domain.cluster_name import of_cluster
 from seawall.domain.dataplane.connection import PartUnavailable
 from seawall.domain.errors import Conflict, OutsideUnavailable, Refused, SeawallError
 from seawall.domain.kafka import KafkaConnection
-from seawall.domain.ledger.needs import Records, TopicNeeds, find_needs
+from seawall.domain.kafka_log import LogOffsets
 from seawall.domain.restore.actions import (
     AdoptLogs,
     ClaimTopics,
@@ -45,6 +44,7 @@ from seawall.domain.restore.database import (
 )
 from seawall.domain.restore.decide import decide
 from seawall.domain.restore.others import find_other
+from seawall.domain.restore.removal import made_topics
 from seawall.domain.restore.scratch_removal import may_be_left
 from seawall.domain.spark_job.actions import FreezeRequest, RemoveApplication, RemoveItself, Submit, attempt_key
 from seawall.domain.step import Event
@@ -54,12 +54,14 @@ from seawall.observe.kafka_nodes import why_forming
 from seawall.observe.ledger import LedgerObserver
 from seawall.observe.opened_cluster import Blocked, named_cluster, own_pool, pinned_view
 from seawall.observe.records import read_records
-from seawall.observe.topic_logs import describe_logs
+from seawall.observe.restore_parts import read_deleting, read_needs, read_why_it_stays
+from seawall.observe.topic_logs import describe_logs, written_since
 from seawall.ports import (
     Clock,
     DataPlaneParts,
     KafkaClusters,
     Kube,
+    RestoreMeter,
     SparkApplications,
     Stopwatch,
     Strimzi,
@@ -87,17 +89,23 @@ class WALRestoreController(Controller[WALRestore, Observed, WALRestoreStatus, Re
     observer: LedgerObserver
     clock: Clock
     stopwatch: Stopwatch
+    meter: RestoreMeter
     silences: dict[Key, Silence] = field(default_factory=dict)
     """By WALCluster since when its datanodes have not reported; a process that starts anew waits again."""
+    made: MadeApplications = field(default_factory=MadeApplications)
     strimzi: Strimzi | None = None
     """None: nobody asks what Strimzi has."""
     kind: str = WALRestore.KIND.kind
+
+    def forget(self, key: Key) -> None:
+        """Drops what is known of its applications."""
+        self.made.forget(key)
 
     def observe(self, obj: WALRestore) -> Observed:
         """What the stage needs."""
         is_deleted = obj.metadata.deletion_timestamp is not None
         if obj.status.is_over or (is_deleted and SCRATCH_FINALIZER not in obj.metadata.finalizers):
-            return Observed(self.clock.trusted().shared)
+            return Observed(self.clock.trusted().shared, outlives_ttl=read_why_it_stays(self.kube, obj))
         try:
             return self._read_left(obj) if is_deleted else self._read_parts(obj)
         except Refused as error:
@@ -109,25 +117,24 @@ class WALRestoreController(Controller[WALRestore, Observed, WALRestoreStatus, Re
         cluster = self._cluster(obj)
         if cluster is None or isinstance(cluster.spec, InvalidSpec) or isinstance(obj.spec, InvalidSpec):
             return Observed(self.clock.trusted().shared, cluster, application=application)
-        is_drill = obj.spec.scratch is not None
-        begins = stage is RestoreStage.INSPECTING and not obj.status.topics and not is_drill
+        is_scratch = obj.spec.scratch is not None
+        begins = stage is RestoreStage.INSPECTING and not obj.status.topics and not is_scratch
         return Observed(
             now=self.clock.trusted().shared,
             cluster=cluster,
             request=self.kube.get_config_map(key) if stage in RUNS else None,
             application=application,
+            made_uid=self.made.uid_of(obj, key),
             driver=None if application is None else self.applications.describe_driver(application),
-            needs=self._needs(obj.spec, cluster, cluster.spec) if begins else None,
-            pool=self._pool(cluster, cluster.spec, [row.name for row in obj.status.topics])
-            if stage in MAKES and not is_drill
-            else None,
-            scratch=self._scratch(obj, cluster) if stage in MAKES and is_drill else None,
+            needs=read_needs(self.observer, obj.spec, cluster, cluster.spec) if begins else None,
+            pool=self._pool(cluster, cluster.spec, obj.status) if stage in MAKES and not is_scratch else None,
+            scratch=self._scratch(obj, cluster) if stage in MAKES and is_scratch else None,
             # After the topics: who starts it, writes and stops it in between has changed the StatefulSet by then.
             database=self._database(cluster, cluster.spec, obj.spec)
-            if stage in NEEDS_STOPPED and not is_drill
+            if stage in NEEDS_STOPPED and not is_scratch
             else None,
             other=self._other(obj, obj.spec) if stage is RestoreStage.PREPARING else None,
-            deleting=self._deleting(obj, obj.spec)
+            deleting=read_deleting(self.kube, obj, obj.spec)
             if stage is RestoreStage.INSPECTING and application is None
             else None,
         )
@@ -164,23 +171,11 @@ class WALRestoreController(Controller[WALRestore, Observed, WALRestoreStatus, Re
         except SeawallError as error:
             return str(error)
 
-    def _needs(self, asked: WALRestoreSpec, cluster: WALCluster, spec: WALClusterSpec) -> Mapping[str, TopicNeeds]:
-        """Of the Kafka that is pinned, and of the one that was backed up, which may have been another."""
-        names = [name for name in spec.topics.topic_names() if asked.selects(name)]
-        here, source = pool_of(cluster), asked.source.cluster_id
-        there = None if here is None or source == here.cluster_id else replace(here, cluster_id=source)
-        wal = cluster.status.wal
-        observation = self.observer.observe(cluster)
-        records = Records(
-            read_records(self.observer.intents, here, names),
-            read_records(self.observer.intents, there, names),
-            frozenset(() if wal is None else wal.record_shards),
-        )
-        return find_needs(observation, names, records)
-
-    def _pool(self, cluster: WALCluster, spec: WALClusterSpec, names: list[str]) -> PoolNow | str:
+    def _pool(self, cluster: WALCluster, spec: WALClusterSpec, status: WALRestoreStatus) -> PoolNow | str:
         """The topics as they are right now, of the Kafka that is pinned, if they are this WALCluster's alone."""
         connection, pool = kafka_of(self.kube, cluster), pool_of(cluster)
+        names, began = [row.name for row in status.topics], status.made_time or status.start_time
+        made = made_topics(status) if status.stage is RestoreStage.REMOVING else {}
         if not isinstance(connection, KafkaConnection):
             return connection.message
         key = cluster.metadata.key
@@ -188,15 +183,16 @@ class WALRestoreController(Controller[WALRestore, Observed, WALRestoreStatus, Re
             owned = own_pool(self.kube, cluster, self.kafka_clusters.connect(key, connection), spec.topics.prefix)
             logs = self.kafka_clusters.logs(key, connection)
             described, offsets = describe_logs(logs, names)
+            led = {name for name in made if isinstance(offsets.get(name), LogOffsets)}
+            younger = frozenset[str]() if began is None else written_since(logs, led, began)
         except Blocked as blocked:
             return blocked.found.message
         except SeawallError as error:
             return str(error)
         if owned.contender is not None or pool is None:
             return f"WALCluster {owned.contender} claims the same topics: delete one of the two"
-        return PoolNow(
-            pool, len(owned.view.online), described, offsets, read_records(self.observer.intents, pool, names)
-        )
+        shards = read_records(self.observer.intents, pool, names)
+        return PoolNow(pool, len(owned.view.online), described, offsets, shards, younger)
 
     def _database(self, cluster: WALCluster, spec: WALClusterSpec, asked: WALRestoreSpec) -> DatabaseNow:
         if spec.data_plane is None or not spec.data_plane.names_datanodes:
@@ -226,11 +222,6 @@ class WALRestoreController(Controller[WALRestore, Observed, WALRestoreStatus, Re
         self.silences[cluster.metadata.key], found = judge_reports(before, newest, now)
         return found if found is None or not asked.goes_back else judge_memory(found)
 
-    def _deleting(self, obj: WALRestore, asked: WALRestoreSpec) -> str | None:
-        """Whoever froze its list later than this restore was created, has left this chain out."""
-        chain = asked.source.chain
-        return None if chain is None else deleting(chain, self.kube.list(WALBackup, obj.metadata.namespace).items)
-
     def _other(self, obj: WALRestore, asked: WALRestoreSpec) -> str | None:
         found = self.kube.list(WALRestore, obj.metadata.namespace).items
         return find_other(obj, of_cluster(found, asked.cluster_ref.name))
@@ -239,8 +230,15 @@ class WALRestoreController(Controller[WALRestore, Observed, WALRestoreStatus, Re
         """Decides (pure)."""
         return decide(obj, observed)
 
+    def record(self, obj: WALRestore, status: WALRestoreStatus) -> None:
+        """Replaces the status; one that ends by it, and that no policy made, is counted."""
+        self.kube.replace_status(obj, status)
+        if status.is_over and not obj.status.is_over and not is_drill(obj) and not isinstance(obj.spec, InvalidSpec):
+            self.meter.count_restore(_cluster_key(obj, obj.spec), status)
+
     def perform(self, obj: WALRestore, action: RestoreAction) -> Event:
         """Does one action, if right now it would be decided again."""
+        began = self.stopwatch.milliseconds()
         if not isinstance(action, RemoveItself | RemoveApplication):
             self._ask_again(obj, action, decide)
         match action:
@@ -248,11 +246,12 @@ class WALRestoreController(Controller[WALRestore, Observed, WALRestoreStatus, Re
                 self.kube.write_config_map(obj, action.config_map)
             case Submit():
                 require_secrets(self.kube, obj.metadata.namespace, action.secrets, "backup")
-                self.applications.create(obj, action.key, action.spec, action.service_account)
+                uid = self.applications.create(obj, action.key, action.spec, action.service_account)
+                self.made.remember(obj, action.key, uid)
             case ClaimTopics() | AdoptLogs():
                 self.observer.write_shards(action.pool, action.shards)
             case MakeTopics() | RemoveTopics():
-                self._change_topics(obj, action)
+                self._change_topics(obj, action, began)
             case KeepForScratch() | ReleaseScratch():
                 self.kube.set_finalizers(obj, action.finalizers(obj.metadata.finalizers))
             case RemoveApplication():
@@ -263,12 +262,13 @@ class WALRestoreController(Controller[WALRestore, Observed, WALRestoreStatus, Re
                 assert_never(action)
         return action.event()
 
-    def _change_topics(self, obj: WALRestore, action: MakeTopics | RemoveTopics) -> None:
+    def _change_topics(self, obj: WALRestore, action: MakeTopics | RemoveTopics, began: int) -> None:
         cluster, connection = self._kafka(obj)
         admin = self.kafka_clusters.connect(cluster.metadata.key, connection)
         names = action.ids if isinstance(action, RemoveTopics) else (topic.name for topic in action.topics)
         require_unmanaged(self.strimzi, cluster, names)
         if isinstance(action, RemoveTopics):
+            require_soon(self.stopwatch, began)
             admin.delete_topics(action.ids)
             return
         reassigner = self.kafka_clusters.reassigner(cluster.metadata.key, connection)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar, assert_never
 
-from seawall.api.meta import InvalidSpec
+from seawall.api.meta import InvalidSpec, Key
 from seawall.api.v1alpha1.cluster import WALCluster, WALClusterStatus
 from seawall.api.v1alpha1.verification import WALVerification
 from seawall.controllers.controller import Controller
@@ -33,6 +33,11 @@ class VerificationScheduleController(Controller[WALCluster, Observed, WALCluster
     clock: Clock
     meter: VerificationMeter
     kind: str = "VerificationSchedule"
+
+    def forget(self, key: Key) -> None:
+        """Removes the metrics of a WALCluster that is gone: a tick of before may have told them since."""
+        self.meter.measure_verifications_expected(key, None)
+        self.meter.measure_verification_period(key, None)
 
     def observe(self, obj: WALCluster) -> Observed:
         """Reads the verifications of the namespace, if there is a schedule."""

@@ -5,20 +5,20 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from seawall.api.meta import READOPT_ANNOTATION, InvalidSpec
+from seawall.api.meta import InvalidSpec
 from seawall.api.v1alpha1.cluster import WALCluster
-from seawall.domain.cluster.identity import is_used, pool_of
+from seawall.controllers.permission import require_managed
+from seawall.domain.cluster.identity import pool_of
 from seawall.domain.cluster.lost import MissingTopics, find_missing
 from seawall.domain.errors import Conflict, OutsideUnavailable, Refused
 from seawall.domain.kafka import NewTopic
 from seawall.domain.kafka_log import DescribedTopic, TopicFailure
 from seawall.domain.leaving_broker import without_leaving
-from seawall.domain.ledger.fence import Readoption, parse_readoption
 from seawall.domain.ledger.observation import ReadShards
 from seawall.domain.ledger.shards import PoolId
 from seawall.domain.topics.actions import CreateTopics
 from seawall.domain.topics.placing import with_replicas
-from seawall.observe.claims import why_not_readopted
+from seawall.observe.claims import current_readoption
 from seawall.observe.kafka_nodes import why_forming
 from seawall.observe.records import read_records
 from seawall.ports import Clock, IntentStore, KafkaAdmin, KafkaLogs, Kube, PartitionReassigner
@@ -76,38 +76,9 @@ class TopicCreation:
         self, cluster: WALCluster, pool: PoolId, names: Sequence[str], logs: KafkaLogs
     ) -> tuple[MissingTopics, ReadShards]:
         shards = read_records(self.intents, pool, names)
-        recorded = list(shards.of_topics(names))
-        declared = cluster.metadata.annotations.get(READOPT_ANNOTATION)
-        readopt = None if declared is None else why_not_readopted(self.kube, cluster) or parse_readoption(declared)
-        once = cluster.status.wal.record_shards if cluster.status.wal is not None else ()
-        missing = find_missing(
-            names,
-            shards,
-            _describe(logs, recorded),
-            readopt,
-            time=self.clock.trusted(),
-            recorded=once,
-            is_used=isinstance(readopt, Readoption) and is_used(cluster, readopt),
-        )
-        return missing, shards
-
-
-def require_managed(kube: Kube, cluster: WALCluster) -> WALCluster:
-    """The object as it is now: annotations may have changed, and they are no part of the generation.
-
-    Raises:
-        Conflict: it is not the one that was decided about, is paused, or is being deleted.
-    """
-    now = kube.get(WALCluster, cluster.metadata.key)
-    before = cluster.metadata
-    if (
-        now is None
-        or (now.metadata.uid, now.metadata.generation) != (before.uid, before.generation)
-        or now.metadata.deletion_timestamp is not None
-        or now.metadata.is_paused
-    ):
-        raise Conflict(f"WALCluster {before.key} is no longer the one that was decided about")
-    return now
+        described = _describe(logs, list(shards.of_topics(names)))
+        readoption = current_readoption(self.kube, cluster, self.clock)
+        return find_missing(names, shards, described, readoption, cluster.status.recorded_shards), shards
 
 
 def with_brokers(

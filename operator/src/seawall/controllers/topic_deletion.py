@@ -11,10 +11,12 @@ from dataclasses import dataclass
 from seawall.api.meta import TOPICS_FINALIZER, InvalidSpec
 from seawall.api.v1alpha1.cluster import WALCluster
 from seawall.api.v1alpha1.topic_pool import DeletionPolicy
+from seawall.controllers.controller import unchanged
+from seawall.controllers.permission import require_soon
 from seawall.domain.cluster.deletion import why_remade, why_unclear, why_written
 from seawall.domain.cluster.going import PoolNow, ids_to_delete, make_pool_now, records_to_decide
 from seawall.domain.cluster.identity import pool_of, why_wrong
-from seawall.domain.cluster.needed import why_needed
+from seawall.domain.cluster.needed import doubts, why_needed
 from seawall.domain.cluster.observed import Needs
 from seawall.domain.cluster.ownership import find_contender, why_owner_unknown
 from seawall.domain.errors import Conflict, OutsideUnavailable
@@ -79,7 +81,7 @@ class TopicDeletion:
             Refused: Kafka said no.
             OutsideUnavailable: somebody did not answer; topics may be gone or not.
         """
-        spec = cluster.spec
+        spec, began = cluster.spec, self.observer.stopwatch.milliseconds()
         if isinstance(spec, InvalidSpec):
             raise Conflict(spec.message)
         kafka = admin.view()
@@ -98,7 +100,9 @@ class TopicDeletion:
         if kept is not None:
             raise Conflict(kept.message)
         self._require_same(cluster)
-        admin.delete_topics(ids_to_delete(cluster, names, pool))
+        require_soon(self.observer.stopwatch, began)
+        doubted = {} if needs is None else doubts(needs)
+        admin.delete_topics(ids_to_delete(cluster, names, pool, doubted))
 
     def forget(self, cluster: WALCluster, names: Sequence[str], logs: KafkaLogs) -> frozenset[str]:
         """Removes the records of topics that were deleted, so that topics made again are first contacts.
@@ -152,9 +156,7 @@ class TopicDeletion:
         A leader that froze after it decided may wake up when the object is gone, and made anew with topics in use; or
         when a person has stopped the deletion.
         """
-        now = self.kube.get(WALCluster, cluster.metadata.key)
-        if now is None or now.metadata.resource_version != cluster.metadata.resource_version:
-            raise Conflict(f"WALCluster {cluster.metadata.key} is no longer the one whose deletion was decided")
+        unchanged(cluster, self.kube.get(WALCluster, cluster.metadata.key))
 
 
 def _confirmed_gone(records: dict[str, FenceRecord], logs: KafkaLogs) -> set[str]:

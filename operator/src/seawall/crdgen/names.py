@@ -34,9 +34,10 @@ Port 8080, path `/metrics`, for whoever may get it ([chart](../charts/seawall/RE
 WALCluster's. Only the leader has gauges of objects, and they go with the object. Counters begin anew with a process.
 
 `seawall_object_condition` has one series for each condition of each object, as the last tick of its controller left
-it, a minute ago at most. A WALCluster has 18 at most, others have 3 to 8, and no status can have more than 24: so 1,000
-objects are some 6,000 series. `seawall_topic_state` and `seawall_topic_reason` are there with the chart's
-`settings.topicMetrics` alone, one series of each for each topic.
+it, a minute ago at most; of an object that could not be read for five minutes there is none. A WALCluster has 18 at
+most, others have 3 to 8, and no status can have more than 24: so 1,000 objects are some 6,000 series.
+`seawall_topic_state` and `seawall_topic_reason` are there with the chart's `settings.topicMetrics` alone, one series of
+each for each topic.
 
 """
 

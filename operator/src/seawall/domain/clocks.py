@@ -40,7 +40,12 @@ def not_to_come(written: datetime | None, now: datetime) -> datetime | None:
         written: what the status has.
         now: by a clock that all operators share.
     """
-    return now if written is not None and written > now + CLOCKS_AGREE else written
+    return now if written is not None and is_to_come(written, now) else written
+
+
+def is_to_come(written: datetime, now: datetime) -> bool:
+    """Whether a clock that was ahead wrote it: more than those that agree can differ."""
+    return written > now + CLOCKS_AGREE
 
 
 class Agreement(StrEnum):

@@ -100,7 +100,8 @@ class Reason(StrEnum):
     """Warning. dataPlane.greptimedb.metasrv was edited in mid-roll: the database of before leaves maintenance first."""
     LEFT_ON = "MaintenanceLeftOn"
     """Warning. The database does not say that it has left maintenance, in which nothing fails over, or another one
-    answers in its place: type the command that is in the message, where the first one can be reached."""
+    answers in its place: type the command that is in the message, where the first one can be reached. If that one is no
+    more, set `seawall.dev/override-restart-gate`: ten minutes later it is waited for no longer."""
     IN_MAINTENANCE = "InMaintenance"
     """Warning. The database is in maintenance, in which nothing fails over, and it is not Seawall's: a person's, or
     that of a roll which the API server has forgotten. Type the command in the message when it is needed no more."""

@@ -97,6 +97,9 @@ HOLD_OBSERVE_SECONDS = 60.0
 """The longest time without a look."""
 DECLARATION_LONGEST = timedelta(hours=24)
 """What a person found right today says nothing of next week, and what is forgotten must not be about that."""
+DECLARATION_SKEW = timedelta(minutes=5)
+"""By so much the clock of whoever writes an expiry may be ahead of ours: a day by that clock is none too many. Such a
+clock is on a laptop, or in a pipeline, and nobody compares it with any other."""
 LEDGER_LEAST_AT_RISK = timedelta(seconds=60)
 """For so long a hold is AtRisk before it is Lost, so that people and holders see it; but no longer than the share."""
 LEDGER_LEAST_BREAK = timedelta(minutes=2)
@@ -116,6 +119,9 @@ POLICY_SKEW = timedelta(minutes=5)
 """A last run further ahead than this was written by a clock that was wrong: it must not stop all runs until then."""
 POLICY_TRIGGER_SECONDS = 10.0
 """Until the sizes are looked at again."""
+ACT_ASKED_WITHIN_MS = 120_000
+"""What is asked right before records or topics go must not have taken longer: a process that was frozen meanwhile has
+answers of before. It takes seconds; where a database or a Kafka hangs, some of its deadlines of up to ten."""
 PURGE_RETRY_SECONDS = 5.0
 """A run that waits for its turn, or whose ledger cannot be observed, asks again."""
 PURGE_VERIFICATION_WAIT = timedelta(minutes=15)
@@ -214,6 +220,9 @@ SUBSCRIPTION_RENEWS_HOLD = timedelta(hours=1)
 """How often a hold is renewed that does not move."""
 SUBSCRIPTION_LAGGING_SECONDS = 60
 """A copy that has been behind for so long is reported: it is seconds behind when all is well."""
+SUBSCRIPTION_BEGINS_TOGETHER_SECONDS = 30
+"""So long another run waits for a topic that is about to begin, which it would be ended for: as long as one takes to
+start, so nobody waits longer than the run of some topics, and then of all, would take."""
 SUBSCRIPTION_MEASURES = timedelta(seconds=30)
 """How often numbers are written while nothing else changes: a status may have 1,000 topics."""
 SUBSCRIPTION_CONFIGS_MS = 60_000
@@ -232,6 +241,9 @@ PAGE_ACCESS_SECONDS = 30.0
 """How long an answer of the API server counts about what a person may see: a page of many kinds asks ten times."""
 METRICS_ACCESS_SILENT_SECONDS = 3600.0
 """How long its last answer about who may read metrics counts while it is silent, which alerts tell: a token's life."""
+CONDITIONS_UNREAD_SECONDS = 300
+"""For so long what an object's conditions said is published although it cannot be read. Shorter, alerts that wait for a
+state to last begin anew whenever the API server does not answer for a moment; longer, they tell what nobody knows."""
 OPERATOR_STUCK_SECONDS = 300
 """A tick in which no request has ended for so long has hung: each has a deadline of seconds. How long the whole tick
 takes says nothing of that: one of 10,000 topics sends hundreds, and a slow Kafka takes seconds for each."""

@@ -56,6 +56,7 @@ from seawall.ports import (
     PolicyMeter,
     ReassignmentMeter,
     RestartMeter,
+    RestoreMeter,
     RunMeter,
     SparkApplications,
     Stopwatch,
@@ -73,7 +74,15 @@ of managed Kafkas, their restarts, their removal, their votes, their readiness, 
 
 
 class WALMeter(
-    LedgerMeter, PolicyMeter, RunMeter, HoldMeter, VerificationMeter, BackupMeter, BackupPolicyMeter, Protocol
+    LedgerMeter,
+    PolicyMeter,
+    RunMeter,
+    HoldMeter,
+    VerificationMeter,
+    BackupMeter,
+    RestoreMeter,
+    BackupPolicyMeter,
+    Protocol,
 ):
     """Where numbers of ledgers and of what works on them go."""
 
@@ -183,7 +192,7 @@ def wire(
         WALBackupController(kube, applications, ledgers, clock, wal),
         WALBackupPolicyController(kube, clock, wal),
         WALRestoreController(
-            kube, applications, clusters, outside.workloads, ledgers, clock, stopwatch, strimzi=strimzi
+            kube, applications, clusters, outside.workloads, ledgers, clock, stopwatch, wal, strimzi=strimzi
         ),
         WALSubscriptionController(kube, applications, kafkas, reader_of_subscriptions, clock, meters.subscriptions),
     )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from seawall.api.meta import DEAD_ANNOTATION, READOPT_ANNOTATION, UNUSED_ANNOTATION, InvalidSpec
 from seawall.api.v1alpha1.cluster import WALCluster
@@ -13,12 +13,12 @@ from seawall.api.v1alpha1.purge import WALPurge
 from seawall.api.v1alpha1.restore import WALRestore
 from seawall.api.v1alpha1.verification import WALVerification
 from seawall.domain.clocks import TrustedTime
+from seawall.domain.cluster.readoption import ReadoptionNow, read_readoption
 from seawall.domain.cluster_name import cluster_name, of_cluster
 from seawall.domain.errors import SeawallError
 from seawall.domain.ledger.bounds import Verified
 from seawall.domain.ledger.declarations import DeadRegions, Unused, parse_dead, parse_unused
 from seawall.domain.ledger.declared import hold_of, level_of, policy_of, verified_by
-from seawall.domain.ledger.fence import Readoption, parse_readoption
 from seawall.domain.ledger.held import Hold
 from seawall.domain.ledger.observation import Licence, PolicyVersions, UnavailableReason, Verifying
 from seawall.domain.ledger.policy import Policy
@@ -32,8 +32,7 @@ from seawall.ports import Clock, Kube
 class Declarations:
     """All of them at one time. None: there is no such annotation, or it declares nothing and its problem says why."""
 
-    readoption: Readoption | None
-    readopt_problem: str | None
+    readoption: ReadoptionNow
     unused: Unused | None
     unused_problem: str | None
     dead: DeadRegions | None
@@ -43,13 +42,11 @@ class Declarations:
 def read_declarations(cluster: WALCluster, time: TrustedTime) -> Declarations:
     """Reads the annotations. One that is over by either clock counts for nothing, and none does while they disagree."""
     found = cluster.metadata.annotations
-    readopt, unused, dead = (found.get(name) for name in (READOPT_ANNOTATION, UNUSED_ANNOTATION, DEAD_ANNOTATION))
-    adoption = None if readopt is None else parse_readoption(readopt)
+    unused, dead = (found.get(name) for name in (UNUSED_ANNOTATION, DEAD_ANNOTATION))
     topics = None if unused is None else parse_unused(unused, time)
     regions = None if dead is None else parse_dead(dead, time)
     return Declarations(
-        readoption=adoption if isinstance(adoption, Readoption) and adoption.stands(time) else None,
-        readopt_problem=adoption.problem_by(time) if isinstance(adoption, Readoption) else adoption,
+        readoption=read_readoption(cluster, time),
         unused=topics if isinstance(topics, Unused) else None,
         unused_problem=topics if isinstance(topics, str) else None,
         dead=regions if isinstance(regions, DeadRegions) else None,
@@ -57,20 +54,30 @@ def read_declarations(cluster: WALCluster, time: TrustedTime) -> Declarations:
     )
 
 
-def without_restored(kube: Kube, cluster: WALCluster, said: Declarations) -> Declarations:
-    """The declarations; of a readoption nothing while a restore makes logs, which are not whole: it adopts them itself.
+def current_readoption(kube: Kube, cluster: WALCluster, clock: Clock) -> ReadoptionNow:
+    """What a person's word about logs comes to right now. Who asks before the logs asks `why_restoring` after them.
+
+    Raises:
+        SeawallError: the API server did not answer, or refused.
+    """
+    found = without_restored(kube, cluster, read_readoption(cluster, clock.trusted()))
+    return found if found.standing is None else read_readoption(cluster, clock.trusted())  # it may have taken long
+
+
+def without_restored(kube: Kube, cluster: WALCluster, found: ReadoptionNow) -> ReadoptionNow:
+    """The readoption; nothing of it while a restore makes logs, which are not whole: it adopts them itself.
 
     To be asked after the logs were: who made them had said so before.
 
     Raises:
         SeawallError: the API server did not answer, or refused.
     """
-    problem = None if said.readoption is None else why_not_readopted(kube, cluster)
-    return said if problem is None else replace(said, readoption=None, readopt_problem=problem)
+    problem = None if found.standing is None else why_not_readopted(kube, cluster)
+    return found if problem is None else found.withheld(problem)
 
 
 def why_not_readopted(kube: Kube, cluster: WALCluster) -> str | None:
-    """Why nobody may readopt anything now, in one sentence; None: they may.
+    """Why nobody may readopt a log now, in one sentence; None: they may.
 
     Raises:
         SeawallError: the API server did not answer, or refused.
@@ -99,8 +106,7 @@ def why_restoring(kube: Kube, cluster: WALCluster) -> str | None:
 def current_licence(cluster: WALCluster, clock: Clock, *, follows_readopt: bool) -> Licence:
     """The declarations that count now."""
     said = read_declarations(cluster, clock.trusted())
-    adoption = said.readoption if follows_readopt and said.readopt_problem is None else None
-    return Licence(said.unused, said.dead, adoption)
+    return Licence(said.unused, said.dead, said.readoption.followed if follows_readopt else None)
 
 
 @dataclass(frozen=True, slots=True)

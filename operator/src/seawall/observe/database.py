@@ -12,7 +12,8 @@ from typing import TypeVar, cast
 from seawall.api.v1alpha1.cluster import WALCluster
 from seawall.api.v1alpha1.http_database import HTTPDatabase
 from seawall.domain.clocks import TrustedTime
-from seawall.domain.cluster.identity import is_about_the_claim, usable_readoption, why_other_database
+from seawall.domain.cluster.identity import is_about_the_claim, why_other_database
+from seawall.domain.cluster.readoption import read_readoption
 from seawall.domain.dataplane.connection import NoDataPlane, NotReached, PartRefused, PartUnavailable
 from seawall.domain.dataplane.identity import Node, find_contradiction, weakest_version
 from seawall.domain.dataplane.metadata import MetadataSnapshot, StoreHead
@@ -83,6 +84,17 @@ class DatabaseAnswers:
         """
         return self._ask("snapshot", self._parts.metadata_store.snapshot)
 
+    def contradiction(self) -> str | None:
+        """Why what was answered is not of one database, in one sentence; it is compared once.
+
+        Raises:
+            PartUnavailable, PartRefused: metasrv or metadata store did not answer.
+        """
+        if "contradiction" not in self._said:
+            reports, nodes, wal = self.reports(), _nodes_or_none(self), self.wal_settings_or_none()
+            self._said["contradiction"] = find_contradiction(reports, self.snapshot(), nodes, wal)
+        return cast("str | None", self._said["contradiction"])
+
     def _ask(self, name: str, ask: Callable[[], T]) -> T:
         if name not in self._said:
             self._said[name] = _answer(name, ask)
@@ -100,21 +112,15 @@ class DatabaseAnswers:
         if reports is None or snapshot is None or nodes is None:
             return NoDataPlane(troubles[0].why, "; ".join(map(str, troubles)))
         wal = RunningWAL(self.wal_settings_or_none(), self.datanode_settings(now))
-        found = _answer("view", lambda: _view(reports, snapshot, nodes, wal, now))
+
+        def see() -> DataPlaneView | NoDataPlane:
+            contradiction = self.contradiction()
+            if contradiction is not None:
+                return NoDataPlane(NotReached.CONTRADICTION, contradiction)
+            return view_data_plane(reports, snapshot, nodes, wal, now)
+
+        found = _answer("view", see)
         return NoDataPlane(found.why, str(found)) if isinstance(found, (PartUnavailable, PartRefused)) else found
-
-
-def _view(
-    reports: Sequence[DatanodeReport],
-    snapshot: MetadataSnapshot,
-    nodes: Sequence[Node],
-    wal: RunningWAL,
-    now: datetime,
-) -> DataPlaneView | NoDataPlane:
-    contradiction = find_contradiction(reports, snapshot, nodes, wal.metasrv)
-    if contradiction is not None:
-        return NoDataPlane(NotReached.CONTRADICTION, contradiction)
-    return view_data_plane(reports, snapshot, nodes, wal, now)
 
 
 def _answer(name: str, ask: Callable[[], T]) -> T | PartUnavailable | PartRefused:
@@ -167,11 +173,11 @@ def read_database(
     nodes = _nodes_or_none(answers)
     wal = answers.wal_settings_or_none()
     snapshot = answers.snapshot()
-    contradiction = find_contradiction(reports, snapshot, nodes, wal)
+    contradiction = answers.contradiction()
     if contradiction is not None:
         raise Blocked(UnavailableReason.CONTRADICTION, contradiction)
     other = why_other_database(cluster, snapshot.store_id, snapshot.claims)
-    may_claim = readopts and usable_readoption(cluster, time) is not None
+    may_claim = readopts and read_readoption(cluster, time).unused is not None
     if other is not None and not (may_claim and is_about_the_claim(cluster, snapshot.store_id)):
         raise Blocked(other.why, other.message)
     prune_mode = _prune_mode(opened, nodes, wal)

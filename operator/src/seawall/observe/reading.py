@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 
 from seawall.api.v1alpha1.cluster import WALCluster
 from seawall.api.v1alpha1.http_database import HTTPDatabase
 from seawall.api.v1alpha1.purge import FrozenTargets, WALPurge
 from seawall.domain.clocks import TrustedTime
-from seawall.domain.cluster.identity import claim_on, usable_readoption
+from seawall.domain.cluster.identity import claim_on
+from seawall.domain.cluster.readoption import read_readoption
 from seawall.domain.columns import Ids
 from seawall.domain.dataplane.metadata import MetadataSnapshot
 from seawall.domain.dataplane.region_reports import region_reports
@@ -113,8 +114,7 @@ class _Parts:
 
     def lost(self, cluster: WALCluster) -> frozenset[str]:
         """Topics whose records were there once, and are gone."""
-        wal = cluster.status.wal
-        return self.shards.lost_topics(self.logs, () if wal is None else wal.record_shards)
+        return self.shards.lost_topics(self.logs, cluster.status.recorded_shards)
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,7 +158,7 @@ class LedgerReader:
             read,
             parts.shards,
             parts.frozen,
-            readopt_problem=parts.said.readopt_problem,
+            readopt_problem=parts.said.readoption.problem,
             unused_problem=parts.said.unused_problem,
             dead_problem=parts.said.dead_problem,
             holds_problem=parts.holds if isinstance(parts.holds, str) else None,
@@ -210,9 +210,7 @@ class LedgerReader:
     def _read_of(self, asked: Asked, opened: OpenedCluster, parts: _Parts) -> Read:
         """What the ledger is assessed from."""
         cluster, database, said, records = asked.cluster, parts.database, parts.said, parts.records
-        begins_anew = (
-            asked.readopts and said.readoption is not None and usable_readoption(cluster, parts.time) is not None
-        )
+        begins_anew = asked.readopts and said.readoption.unused is not None
         return Read(
             began=parts.began,
             reports=region_reports(database.reports),
@@ -228,12 +226,13 @@ class LedgerReader:
             unreadable_records=parts.shards.unreadable_topics(parts.logs),
             verified=parts.verifications.verified,
             stopped=cluster.metadata.stops_deletes,
-            readoption=said.readoption if asked.readopts else None,
+            readoption=said.readoption.standing if asked.readopts else None,
             unused=said.unused,
             dead=said.dead,
             restarts=claims_of(cluster.status),
             processes={datanode.datanode_id: datanode.node_epoch for datanode in database.reports},
             lost_records=frozenset() if begins_anew else parts.lost(cluster),
+            begun_anew=parts.lost(cluster) if begins_anew else frozenset(),
             contested=parts.owned.contender is not None,
             newest_head=newest_head(opened, database.snapshot, records),
             newest_ids=newest_ids(database.reports),
@@ -250,19 +249,21 @@ class LedgerReader:
         are right: then what was read before counts no more, once for each readoption. A readoption while a restore
         makes logs is followed later. One that the status has as used may not have come to all records yet.
         """
-        cluster, time = asked.cluster, self.clock.trusted()
-        adoption = read_declarations(cluster, time).readoption if asked.readopts else None
+        cluster, found = asked.cluster, read_readoption(asked.cluster, self.clock.trusted())
+        adoption = found.standing if asked.readopts else None
         if adoption is None or not isinstance(opened.database, HTTPDatabase):
             return False
         if remembered.begun_anew is None or remembered.begun_anew[0] != adoption.token:
-            if usable_readoption(cluster, time) is None or why_not_readopted(self.clusters.kube, cluster) is not None:
+            if found.unused is None or why_not_readopted(self.clusters.kube, cluster) is not None:
                 return False
             remembered.begun_anew = adoption.token, opened.parts.metadata_store.begin_anew()
         return remembered.begun_anew[1]
 
     def _read_declarations(self, asked: Asked, time: TrustedTime) -> Declarations:
         said = read_declarations(asked.cluster, time)
-        return without_restored(self.clusters.kube, asked.cluster, said) if asked.readopts else said
+        if not asked.readopts:
+            return said
+        return replace(said, readoption=without_restored(self.clusters.kube, asked.cluster, said.readoption))
 
     def _earlier_records(
         self, remembered: Remembered, cluster: WALCluster, opened: OpenedCluster

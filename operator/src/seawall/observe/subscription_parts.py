@@ -18,7 +18,8 @@ from seawall.domain.errors import OutsideUnavailable, SeawallError
 from seawall.domain.kafka_log import FirstSince, ProducerState, TopicFailure
 from seawall.domain.ledger.needs import Records, TopicNeeds, find_needs
 from seawall.domain.ledger.observation import Observation, Unavailable
-from seawall.domain.subscription import promotion
+from seawall.domain.subscription import beginning, promotion
+from seawall.domain.subscription.beginning import Beginning
 from seawall.domain.subscription.brokers import Brokers
 from seawall.domain.subscription.case import Case, Observed, Silent
 from seawall.domain.subscription.committed.chain import Chains, folder_of
@@ -62,6 +63,7 @@ class Memory:
 
     Attributes:
         pending: by topic since when the target lacks something.
+        beginning: by topic that was never copied what it waits for, and since when.
         configs_at: when the configs of the target's topics were last looked at, in the stopwatch's milliseconds.
         brokers: what was found then of a mirror's brokers.
         tables: the names of tables.
@@ -69,6 +71,7 @@ class Memory:
     """
 
     pending: dict[str, Pending] = field(default_factory=dict)
+    beginning: dict[str, Beginning] = field(default_factory=dict)
     configs_at: int | None = None
     brokers: Brokers | None = None
     tables: Kept[Mapping[int, str]] = field(default_factory=Kept)
@@ -148,13 +151,15 @@ class SubscriptionReader:
     def _measured(
         self, obj: WALSubscription, cluster: WALCluster, found: Observed, memory: Memory, now: int
     ) -> Observed:
-        """With what follows of how far the topics are: for how long they have been behind, and whether for too long."""
+        """With what follows of how far topics are: since when they are behind, or begin, and whether for too long."""
         case = case_of(obj, found)
         if isinstance(case, Verdict):
             return found
         positions = {name: each for name, each in case.standings.items() if isinstance(each, Position)}
         memory.pending = advance(memory.pending, positions, now)
-        measured = replace(found, seconds_behind=seconds_of(memory.pending, now))
+        memory.beginning = beginning.advance(memory.beginning, case, now)
+        begin = beginning.seconds_of(memory.beginning, now)
+        measured = replace(found, seconds_behind=seconds_of(memory.pending, now), seconds_beginning=begin)
         if found.hold is not None and found.hold.status.is_final and _matters_why(obj):
             measured = replace(measured, is_over_budget=self._is_over_budget(case, cluster, found.hold))
         return measured
@@ -174,8 +179,7 @@ class SubscriptionReader:
         if obj.status.promotion is None or obj.status.promotion.topics:
             return None
         shards = read_records(self.observer.intents, pool_of(cluster), case.selected)
-        wal = cluster.status.wal
-        records = Records(shards, shards, frozenset(() if wal is None else wal.record_shards))
+        records = Records(shards, shards, cluster.status.recorded_shards)
         observation = self.observer.observe(cluster)
         # Without its Kafka the database cannot be observed as a whole, and still says what it has flushed.
         is_alone = isinstance(observation, Unavailable)

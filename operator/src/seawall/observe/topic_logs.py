@@ -2,12 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
+from datetime import datetime
 
 from seawall.api.v1alpha1.topic_pool import TopicsSpec
 from seawall.domain.errors import OutsideUnavailable, Refused
 from seawall.domain.kafka import MIN_ISR, Configs, KafkaView
-from seawall.domain.kafka_log import DescribedTopic, EpochEnd, EpochUnknown, LogOffsets, LogSizes, TopicFailure
+from seawall.domain.kafka_log import (
+    DescribedTopic,
+    EpochEnd,
+    EpochUnknown,
+    FirstSince,
+    LogOffsets,
+    LogSizes,
+    TopicFailure,
+)
 from seawall.domain.ledger.intents import FenceRecord
 from seawall.domain.ledger.observation import UnavailableReason
 from seawall.domain.ledger.tables import TopicLog
@@ -149,3 +158,18 @@ def describe_logs(
     described = logs.describe_topics(names) if names else {}
     there = [name for name in names if isinstance(described.get(name), DescribedTopic)]
     return described, logs.describe_offsets(there) if there else {}
+
+
+def written_since(logs: KafkaLogs, names: Collection[str], since: datetime) -> frozenset[str]:
+    """Those of these topics, whose offsets are known, that have a record of then or later, by its timestamp.
+
+    Raises:
+        OutsideUnavailable: Kafka does not say so of one; one that is gone meanwhile has to be described again.
+    """
+    found = logs.find_first_since(names, since) if names else {}
+    silent = next((each for each in found.values() if isinstance(each, TopicFailure)), None)
+    if silent is not None:
+        raise OutsideUnavailable(silent.message)
+    return frozenset(
+        name for name, first in found.items() if isinstance(first, FirstSince) and first.offset is not None
+    )

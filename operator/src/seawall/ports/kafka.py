@@ -207,13 +207,17 @@ class KafkaLogs(Protocol):
         ...
 
     def delete_records(
-        self, before: Mapping[str, int], topic_ids: Mapping[str, str] | None = None
+        self,
+        before: Mapping[str, int],
+        topic_ids: Mapping[str, str] | None = None,
+        epochs: Mapping[str, int] | None = None,
     ) -> Mapping[str, DeleteOutcome]:
         """Deletes the records before each offset, which is exclusive: that record stays. One batch, see DELETE_BATCH.
 
         An offset below 1 or beyond the high watermark, which is read for it, is refused and not sent: to Kafka, -1
         means everything. Kafka addresses the topic by its name: one that has another id than in `topic_ids`, asked
         right before by the connection that deletes, is refused and not sent. It may be another cluster's, when the
-        addresses lead elsewhere by now.
+        addresses lead elsewhere by now. Where another leader epoch answers than in `epochs`, nothing is sent, and the
+        outcome is unknown: the log may have been cut since, and have grown with other records.
         """
         ...

@@ -133,8 +133,11 @@ class SparkApplications(Protocol):
         """Reads an application; None when there is none, as where there is no Spark Operator."""
         ...
 
-    def create(self, owner: AnyResource, key: Key, spec: Mapping[str, Any], service_account: str) -> None:
+    def create(self, owner: AnyResource, key: Key, spec: Mapping[str, Any], service_account: str) -> str:
         """Creates an application that `owner` controls, and takes along when it is deleted.
+
+        Returns:
+            Its UID.
 
         Raises:
             Conflict: there is one with this name.

@@ -10,6 +10,7 @@ from seawall.api.meta import Key
 from seawall.api.v1alpha1.backup import WALBackupStatus
 from seawall.api.v1alpha1.purge import WALPurgeStatus
 from seawall.api.v1alpha1.reassignment import ReassignmentStatus
+from seawall.api.v1alpha1.restore_status import WALRestoreStatus
 from seawall.api.v1alpha1.rollout import RollStage
 from seawall.api.v1alpha1.subscription_status import WALSubscriptionStatus
 from seawall.api.v1alpha1.verification import WALVerificationStatus
@@ -94,7 +95,10 @@ class LedgerMeter(Protocol):
         ...
 
     def measure_answer(self, key: Key, used: float | None) -> None:
-        """Replaces how much the database's answer about regions takes of what is read at most; None: no answer."""
+        """Replaces how much the database's answer about regions takes of what is read at most; None: no answer.
+
+        It is told at each look, and so that there is such a WALCluster.
+        """
         ...
 
     def forget_ledger(self, key: Key) -> None:
@@ -126,7 +130,7 @@ class VerificationMeter(Protocol):
         ...
 
     def measure_verified(self, cluster: Key, ended: datetime) -> None:
-        """Tells of a verification that completed; the newest one counts."""
+        """Tells of a verification that completed; the newest one counts, as long as the WALCluster is there."""
         ...
 
     def measure_verifications_expected(self, cluster: Key, since: datetime | None) -> None:
@@ -146,7 +150,15 @@ class BackupMeter(Protocol):
         ...
 
     def measure_backup(self, cluster: Key, ended: datetime) -> None:
-        """Tells of a backup that completed; the newest one counts."""
+        """Tells of a backup that completed; the newest one counts, as long as the WALCluster is there."""
+        ...
+
+
+class RestoreMeter(Protocol):
+    """Where the metrics of restores go."""
+
+    def count_restore(self, cluster: Key, status: WALRestoreStatus) -> None:
+        """Counts a restore of this WALCluster that has just ended, and that no policy made."""
         ...
 
 

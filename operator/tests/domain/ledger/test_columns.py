@@ -6,7 +6,19 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from seawall.domain.columns import Ids, Words, choose, first_by, found_at, greatest, least, least_of_all, rows_of
+from seawall.domain.columns import (
+    Ids,
+    Words,
+    choose,
+    distinct,
+    first_by,
+    first_rows,
+    found_at,
+    greatest,
+    least,
+    least_of_all,
+    rows_of,
+)
 
 ROWS = st.lists(st.tuples(st.none() | st.integers(0, 2**63 - 1), st.none() | st.integers(0, 2**63 - 1)), max_size=8)
 
@@ -49,6 +61,15 @@ def test_region_ids_are_u64_and_are_found(there: list[int], others: list[int]) -
     assert [None if row is None else int(keys[row]) for row in rows.listed()] == [
         one if one in there else None for one in wanted
     ]
+
+
+@given(st.lists(st.integers(0, 5), max_size=8) | st.sets(st.integers(0, 2**64 - 1), max_size=8).map(sorted))
+def test_values_are_found_once_whether_they_come_in_their_order_or_not(values: list[int]) -> None:
+    column = np.array(values, np.uint64)
+    found, first, place = first_rows(column)
+    assert found.tolist() == distinct(column).tolist() == sorted(set(values))
+    assert first.tolist() == [values.index(value) for value in sorted(set(values))]
+    assert found[place].tolist() == values
 
 
 def test_what_no_offset_can_be_is_unknown() -> None:

@@ -169,6 +169,16 @@ def test_a_readoption_that_expires_more_than_a_day_ahead_is_refused_for_good() -
     assert not found.may_adopt(marked, day), "it must not come into force by waiting"
 
 
+def test_a_day_by_a_clock_that_is_a_little_ahead_is_none_too_many() -> None:
+    """`seawall readopt --for 24h`, on a machine whose clock is a little ahead of the operator's."""
+    found = parse_readoption("restored from backup@2026-12-24T18:00:00Z")
+    assert isinstance(found, Readoption)
+    written = found.expires - timedelta(hours=24)
+    assert found.problem(written - timedelta(minutes=5)) is None
+    assert found.may_adopt(RECORD, written - timedelta(minutes=5))
+    assert found.problem(written - timedelta(minutes=5, seconds=1)) is not None
+
+
 @pytest.mark.parametrize(
     "annotation", ["", "@2026-12-24T18:00:00Z", "a reason", "a reason@soon", "a reason@2026-12-24T18:00:00"]
 )

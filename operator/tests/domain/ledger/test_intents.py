@@ -144,6 +144,14 @@ def test_ten_thousand_topics_fit_easily() -> None:
     assert max(sizes) < 2**20 / 16
 
 
+def test_a_record_is_good_for_its_own_log_as_long_as_the_fence_was_not_found_broken() -> None:
+    record = FenceRecord("A" * 22, leader_epoch=0, log_start=0, high_watermark=9, intent=0)
+    assert record.is_good_for("A" * 22)
+    assert not record.is_good_for("B" * 22)
+    assert not record.is_good_for(None)
+    assert not replace(record, broken=True).is_good_for("A" * 22)
+
+
 def test_an_intent_never_falls() -> None:
     record = FenceRecord("AAAAAAAAAAAAAAAAAAAAAA", 0, 0, 10, 5)
     assert raise_intent(record, 7).intent == 7

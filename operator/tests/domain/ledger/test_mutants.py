@@ -211,8 +211,8 @@ MUTANTS = (
     Mutant(
         "a readoption that does not mark what it cannot look at",
         f"{LEDGER}/assess.py",
-        "by_topic, identities, marked_records(read, identities), dead.problems)",
-        "by_topic, identities, {}, dead.problems)",
+        "marked_records(case.read, logs.identities),",
+        "{},",
         "test_look.test_a_topic_that_kafka_is_silent_about_when_a_readoption_comes_is_marked_all_the_same()",
     ),
     Mutant(
@@ -232,14 +232,14 @@ MUTANTS = (
     Mutant(
         "a readoption whose time is not kept",
         f"{LEDGER}/identities.py",
-        "adoption.token, math.ceil(at.timestamp()))",
+        "adoption.token, in_seconds(at))",
         "adoption.token)",
         "test_look.test_a_verdict_of_before_a_readoption_licenses_nothing_and_the_next_one_does()",
     ),
     Mutant(
         "a readoption that counts only when it is written down",
         f"{LEDGER}/assess.py",
-        "tuple(each for each in read.verified if each.topic not in adopted)",
+        "tuple(each for each in read.verified if each.topic not in logs.adopted)",
         "read.verified",
         "test_look.test_a_readoption_takes_its_verdicts_away_before_the_new_record_is_written()",
     ),
@@ -309,7 +309,7 @@ MUTANTS = (
     Mutant(
         "metadata that disagree count as agreed",
         "src/seawall/domain/dataplane/mapped_regions.py",
-        "if not len(buried) and np.array_equal(keyed, optioned) and np.array_equal(keys.region, options.region):",
+        "if not len(buried) and are_same(keyed, optioned) and are_same(keys.region, options.region):",
         "if not len(buried):",
         "test_regions.test_metadata_that_disagree_unmap_the_topic()",
     ),
@@ -476,8 +476,8 @@ MUTANTS = (
     Mutant(
         "one report instead of two",
         f"{LEDGER}/report_history.py",
-        "found_at(reports_history.earlier_arrived_after, at),",
-        "found_at(reports_history.arrived_after, at),",
+        "earlier = found_at(reports_history.earlier_arrived_after, at)\n    newest =",
+        "earlier = found_at(reports_history.arrived_after, at)\n    newest =",
         "test_scenarios.test_an_opener_that_read_the_old_marker_is_waited_for()",
     ),
     Mutant(
@@ -583,9 +583,30 @@ MUTANTS = (
     Mutant(
         "a declaration for longer than a day",
         f"{LEDGER}/declarations.py",
-        "expires > now + DECLARATION_LONGEST:\n",
-        "expires > now + 2 * DECLARATION_LONGEST:\n",
-        'test_dead.test_what_declares_nothing_says_why("7: gone@2026-11-22T12:00:01Z", "more than 24 hours ahead")',
+        "expires - now > DECLARATION_LONGEST +",
+        "expires - now > 2 * DECLARATION_LONGEST +",
+        'test_dead.test_what_declares_nothing_says_why("7: gone@2026-11-22T12:05:01Z", "more than 24 hours ahead")',
+    ),
+    Mutant(
+        "a day by a clock that is a little ahead of ours",
+        f"{LEDGER}/declarations.py",
+        " + DECLARATION_SKEW\n",
+        "\n",
+        "test_fence.test_a_day_by_a_clock_that_is_a_little_ahead_is_none_too_many()",
+    ),
+    Mutant(
+        "a record of another log is as good",
+        f"{LEDGER}/intents.py",
+        "self.topic_id == topic_id and ",
+        "",
+        "test_intents.test_a_record_is_good_for_its_own_log_as_long_as_the_fence_was_not_found_broken()",
+    ),
+    Mutant(
+        "a record that was found broken is as good",
+        f"{LEDGER}/intents.py",
+        " and not self.broken",
+        "",
+        "test_intents.test_a_record_is_good_for_its_own_log_as_long_as_the_fence_was_not_found_broken()",
     ),
     Mutant(
         "evidence without openGrace",

@@ -29,7 +29,13 @@ FILE_SECONDS = 300
 RETRIES = 2
 _MOST_SAID = 300
 _REFUSALS = ("AccessDenied:", "AllAccessDisabled:", "InvalidAccessKeyId:", "NoSuchBucket:", "SignatureDoesNotMatch:")
+_UNKNOWN = "NotImplemented:"
+"""What a store says of a header that it does not know: Amazon's did until 2024, Alibaba's does."""
 _ANSWER = re.compile(r"<Code>(.*?)</Code>.*?<Message>(.*?)</Message>", re.DOTALL)
+
+
+class Unconditional(Refused):
+    """The store does not know If-None-Match, and says so; nothing was written."""
 
 
 class Bucket:
@@ -53,14 +59,23 @@ class Bucket:
         mean that somebody else is about to, and may fail.
 
         Raises:
+            Unconditional: the store does not know the condition. Some do not say so, and create what is there.
             Refused, Interrupted: the store does not take it, or does not answer.
         """
         try:
             with _Asking(path):
-                obstore.put(self._store, self._key(path), content, mode="create")
+                self._create(path, content)
         except FileExistsError:
             return False
         return True
+
+    def _create(self, path: str, content: bytes) -> None:
+        try:
+            obstore.put(self._store, self._key(path), content, mode="create")
+        except BaseError as error:
+            if _said(error).startswith(_UNKNOWN):
+                raise Unconditional(f"the store knows no If-None-Match for {path}: {_said(error)}") from error
+            raise
 
     def put(self, path: str, body: bytes | IO[bytes]) -> None:
         """Publishes bytes, or a file from where it is on. Raises as `create`."""
@@ -133,7 +148,11 @@ def _open(place: S3, seconds: float) -> S3Store:
         client["allow_http"] = scheme == "http"
         if not place.is_path_style:
             endpoint = f"{scheme}://{place.bucket}.{address}"
-    config: S3Config = {"region": place.region, "virtual_hosted_style_request": not place.is_path_style}
+    config: S3Config = {
+        "region": place.region,
+        "virtual_hosted_style_request": not place.is_path_style,
+        "checksum_algorithm": "SHA256",  # the store keeps it, and pyarrow compares it when it reads
+    }
     if endpoint is not None:
         config["endpoint"] = endpoint
     if place.access_key_id is not None and place.secret_access_key is not None:

@@ -14,7 +14,8 @@ class S3:
     """A bucket; without keys the pod's own identity counts. It has no repr: keys belong into no log.
 
     Attributes:
-        path_style: whether the bucket is in the path of the address, not in its host; None: with an endpoint it is.
+        path_style: whether the bucket is in the path of the address, not in its host; None: with an endpoint it is,
+            and where its name has dots, as no certificate is of such a host.
     """
 
     bucket: str
@@ -29,7 +30,8 @@ class S3:
     @property
     def is_path_style(self) -> bool:
         """What that comes to."""
-        return self.endpoint is not None if self.path_style is None else self.path_style
+        is_host = self.endpoint is None and "." not in self.bucket
+        return not is_host if self.path_style is None else self.path_style
 
 
 def parse_s3(fields: Fields) -> S3:

@@ -104,23 +104,30 @@ class Backup:
         return Written(manifest, self._publish(manifest), proof.warnings)
 
     def _publish(self, manifest: Manifest) -> str:
-        """Puts the manifest, asks it back, and returns its digest."""
+        """Creates the manifest where there is none, asks it back, and returns its digest."""
         content, path = manifest.to_bytes(), self._path_of(manifest.name)
         self._require_unpublished(manifest.name)
         self._require_no_fork(manifest.sequence)
         if self._request.parent is not None:
             read_parent(self._store, self._request.folder, self._request.parent)  # it may have been deleted meanwhile
-        self._store.write(path, content)
-        if self._store.read(path) != content:
+        if not self._store.create(path, content):  # whoever asked at the same instant found none either
+            self._require_unpublished(manifest.name, content)
+        if self._store.size(path) is None or self._store.read(path) != content:
             raise Interrupted(f"the manifest {path} is not what was written")
         return digest_of_manifest(content)
 
-    def _require_unpublished(self, name: str) -> None:
-        """Of an earlier driver of the same request, of which nobody heard, it is no obstacle to another attempt."""
+    def _require_unpublished(self, name: str, ours: bytes | None = None) -> None:
+        """Of another driver of the same request, of which nobody heard, it is no obstacle to another attempt.
+
+        One that has these bytes is ours: the answer to what created it was lost, and it was created once more.
+        """
         path = self._path_of(name)
         if self._store.size(path) is None:
             return
-        is_same = parse_manifest(self._store.read(path), path).request_digest == self._request.digest
+        found = self._store.read(path)
+        if found == ours:
+            return
+        is_same = parse_manifest(found, path).request_digest == self._request.digest
         kind = Interrupted if is_same else Refused
         raise kind(f"the manifest {path} is there already: nothing is overwritten")
 

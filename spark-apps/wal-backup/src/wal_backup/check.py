@@ -6,16 +6,16 @@ import tempfile
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from itertools import pairwise
 from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from sparkjob.wire.records import digest_of, no_search_for_cycles
+from sparkjob.wire.records import no_search_for_cycles
+from wal_backup.columns import content_of
 from wal_backup.findings import Finding, Kind
 from wal_backup.manifest import Manifest, StoredObject, TopicBackup
-from wal_backup.parquet import Section, read_section, sha256_of
+from wal_backup.parquet import Section, read_table, sha256_of
 from wal_backup.store import Damaged, Place, Store
 
 
@@ -136,15 +136,15 @@ def _check_sections(local: Path, each: ObjectToCheck) -> Iterator[Finding]:
 
 def _check_section(file: pq.ParquetFile, topic: str, section: Section) -> Iterator[Finding]:
     try:
-        topics, records = read_section(file, section.row_group)
+        found = content_of(read_table(file, section.row_group))
     except (OSError, pa.ArrowException, IndexError, KeyError) as error:
         yield unreadable(topic, section, error)
         return
-    offsets = [record.offset for record in records]
-    rises = all(one < other for one, other in pairwise(offsets))
-    is_same = topics == {topic} and rises and offsets[:1] + offsets[-1:] == [section.first, section.last]
-    if not is_same or len(offsets) != section.records or digest_of(records) != section.digest:
-        said = f"row group {section.row_group} of {section.object} has {len(offsets)} records of {_names(topics)}"
+    is_same = found.topics == {topic} and found.rises and found.ends == (section.first, section.last)
+    if not is_same or found.records != section.records or found.digest != section.digest:
+        said = (
+            f"row group {section.row_group} of {section.object} has {found.records} records of {_names(found.topics)}"
+        )
         message = f"{said}, and not the {section.records} of {topic} from offset {section.first} to {section.last}"
         yield Finding(Kind.SECTION_CHANGED, message, section.object, topic, section.first)
 

@@ -117,8 +117,8 @@ class SectionWriter:
         self._records, self._bytes, self._largest = [], 0, 0
 
 
-def read_section(file: pq.ParquetFile, row_group: int) -> tuple[set[str], list[Record]]:
-    """The topics that a row group names, and its records.
+def read_table(file: pq.ParquetFile, row_group: int) -> pa.Table:
+    """A row group as it is stored.
 
     Raises:
         OSError, pyarrow.ArrowException: a page is broken.
@@ -126,14 +126,24 @@ def read_section(file: pq.ParquetFile, row_group: int) -> tuple[set[str], list[R
     """
     if not 0 <= row_group < file.num_row_groups:
         raise IndexError(f"there is no row group {row_group}: the object has {file.num_row_groups}")
-    table = file.read_row_group(row_group)
+    return file.read_row_group(row_group)
+
+
+def read_section(file: pq.ParquetFile, row_group: int) -> tuple[set[str], list[Record]]:
+    """The topics that a row group names, and its records. Raises as `read_table`."""
+    table = read_table(file, row_group)
+    return set(table.column("topic").to_pylist()), records_of(table)
+
+
+def records_of(table: pa.Table) -> list[Record]:
+    """The records of a row group."""
     columns = [
         table.column("offset").to_pylist(),
         table.column("timestamp").cast(pa.int64()).to_pylist(),
         *(table.column(name).to_pylist() for name in ("timestamp_type", "key", "value")),
         [_headers(headers) for headers in table.column("headers").to_pylist()],
     ]
-    return set(table.column("topic").to_pylist()), [Record(*row) for row in zip(*columns, strict=True)]
+    return [Record(*row) for row in zip(*columns, strict=True)]
 
 
 def sha256_of(path: Path) -> str:

@@ -5,6 +5,7 @@ What is deleted in it is deleted by `expiry.py` alone.
 
 from __future__ import annotations
 
+import logging
 import shutil
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -14,12 +15,14 @@ from typing import Any
 import pyarrow as pa
 from pyarrow import fs
 
+from sparkjob.bucket import Bucket, Unconditional
 from sparkjob.errors import Interrupted, Refused
 from sparkjob.fields import Fields
 from sparkjob.s3 import S3, parse_s3
 from wal_backup.durable import publish
 from wal_backup.layout import partial_path
 
+LOG = logging.getLogger("wal_backup")
 _SECONDS = 30
 _ATTEMPTS = 3
 _CHUNK = 8 << 20
@@ -62,7 +65,7 @@ class Store:
             place.path.rstrip("/") if isinstance(place, Folder) else f"{place.bucket}/{place.prefix}".rstrip("/")
         )
         self._files = fs.LocalFileSystem() if isinstance(place, Folder) else _open_bucket(place)
-        self._is_folder = isinstance(place, Folder)
+        self._place = place
 
     def put(self, path: str, local: Path) -> None:
         """Publishes a local file.
@@ -77,6 +80,24 @@ class Store:
         """Publishes these bytes. Raises as `put`."""
         with self._asking(path):
             self._publish(path, lambda sink: sink.write(content))
+
+    def create(self, path: str, content: bytes) -> bool:
+        """Publishes these bytes if nothing is there; whether nothing was.
+
+        False may also mean that this very call published them and its answer was lost, or that somebody else is about
+        to. A store that knows no such condition replaces what is there: whoever must not do that asks before.
+
+        Raises:
+            Refused, Interrupted: as `put`.
+        """
+        if isinstance(self._place, Folder):
+            return self._create_file(path, content)
+        try:
+            return Bucket(self._place).create(path, content)
+        except Unconditional as unconditional:
+            LOG.warning("%s: whoever puts it at this instant too is not noticed", unconditional)
+            self.write(path, content)
+            return True
 
     def read(self, path: str) -> bytes:
         """The whole object.
@@ -158,12 +179,21 @@ class Store:
 
     def _publish(self, path: str, fill: Callable[[Any], object]) -> None:
         """A bucket shows an object when it is whole, and keeps it then; a folder does so by what `publish` does."""
-        if self._is_folder:
+        if isinstance(self._place, Folder):
             publish(Path(self._at(path)), Path(self._at(partial_path(path))), Path(self._root), fill)
             return
         # By itself it would compress what is called .gz once more.
         with self._files.open_output_stream(self._at(path), compression=None) as sink:
             fill(sink)
+
+    def _create_file(self, path: str, content: bytes) -> bool:
+        final, partial = Path(self._at(path)), Path(self._at(partial_path(path)))
+        with self._asking(path):
+            try:
+                publish(final, partial, Path(self._root), lambda sink: sink.write(content), creates=True)
+            except FileExistsError:
+                return False
+        return True
 
     def _asking(self, path: str) -> _Asking:
         return _Asking(path)

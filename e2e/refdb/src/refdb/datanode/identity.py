@@ -9,6 +9,7 @@ from __future__ import annotations
 import fcntl
 import json
 import os
+import time
 import uuid
 from pathlib import Path
 from typing import Any
@@ -38,10 +39,14 @@ class Home:
 
 
 def claim_node_id(etcd: Store, peer: Peer, home: Home) -> int:
-    """Takes the id, or refuses; returns the epoch, which rises with every start. Also says where the node listens."""
+    """Takes the id, or refuses; returns the epoch. Also says where the node listens.
+
+    It is the time of the start in milliseconds, as GreptimeDB's (src/datanode/src/heartbeat.rs), and rises with every
+    start: also after etcd was restored from an older copy, and while a clock goes back.
+    """
     held = etcd.get(keys.datanode_claim(peer.id))
     before: dict[str, Any] = json.loads(held.value) if held.exists else {"home": home.id, "epoch": 0}
-    epoch = int(before["epoch"]) + 1
+    epoch = max(int(before["epoch"]) + 1, time.time_ns() // 1_000_000)
     mine = {held.key: dumps({"home": home.id, "epoch": epoch}), keys.node_address(peer.id): node_address_value(peer)}
     if before["home"] != home.id or not etcd.txn([held], mine):
         raise DatabaseError(

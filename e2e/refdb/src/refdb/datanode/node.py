@@ -6,7 +6,7 @@ import logging
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -195,11 +195,32 @@ class Datanode:
         try:
             self.open(assignment)
         except AnotherLeads as error:
+            if (again := self._in_a_new_term(assignment)) is not None:
+                LOG.warning("Metadata of region %s are older than it: %s", named(assignment.region_id), error)
+                return self._try_open(again)
             LOG.warning("Region %s is left to another datanode: %s", named(assignment.region_id), error)
         except RegionFatalError as error:
             reason = f"region {named(assignment.region_id)} cannot be opened: {error}"
             LOG.critical("%s", reason)
             return reason
+        return None
+
+    def _in_a_new_term(self, assignment: Assignment) -> Assignment | None:
+        """The assignment in a term that nobody had yet, where the metadata store still says that it is led here.
+
+        Then it was restored from a copy of before a later leader, and it decides: GreptimeDB, which has no terms, opens
+        what its metadata say. Who restores metadata has stopped the database: nobody waits for the leases of before.
+        """
+        region_id, manifest = assignment.region_id, self._files(assignment.region_id).latest()
+        while manifest is not None:
+            held = self._etcd.get(keys.table_route(table_id(region_id)))
+            table = TableRoute.from_text(held.value)
+            route = table.of(region_id)
+            if not route.led_by(self.options.peer.id) or route.term != assignment.term:
+                return None
+            raised = replace(route, term=manifest.term + 1)
+            if self._etcd.txn([held], {held.key: table.with_region(raised).to_text()}):
+                return replace(assignment, term=raised.term)
         return None
 
     def _floors(self, assignment: Assignment) -> Floors:

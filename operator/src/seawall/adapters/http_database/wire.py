@@ -166,7 +166,8 @@ class TopicMarker(Message):
     """Name of the topic."""
     marker: EntryId | None
     """No region needs anything at and below it. 0: nothing is pruned yet. Null is for a topic without regions: one that
-    has regions has a marker, from its first region on, or nothing is ever deleted from it (`MarkerMissing`)."""
+    has regions has a marker, from its first region on, or nothing is ever deleted from it (`MarkerMissing`). It only
+    rises: one that falls is taken for metadata of before, and stops all deletes until a person readopts."""
     revision: Revision
     """Of the last change of the marker."""
 

@@ -129,16 +129,23 @@ class ConfluentKafkaLogs:
         return read_newest(client, self._client.connection, topic, set(partitions), self._request_timeout)
 
     def delete_records(
-        self, before: Mapping[str, int], topic_ids: Mapping[str, str] | None = None
+        self,
+        before: Mapping[str, int],
+        topic_ids: Mapping[str, str] | None = None,
+        epochs: Mapping[str, int] | None = None,
     ) -> Mapping[str, DeleteOutcome]:
         """Deletes the records before each offset.
 
-        The ids are asked by the client that deletes: it has resolved the addresses anew, and may be elsewhere.
+        Ids and epochs are asked by the client that deletes: it has resolved the addresses anew, and may be elsewhere.
         """
         client = _opened(open_client(self._client.connection, Trouble()))
         deadline = time.monotonic() + self._request_timeout
         ends = list_offsets(client, before, LATEST, self._request_timeout / 3)
-        checked = {topic: _check_offset(topic, offset, ends[topic]) for topic, offset in before.items()}
+        checked = {
+            topic: _check_leader(topic, (epochs or {}).get(topic), ends[topic])
+            or _check_offset(topic, offset, ends[topic])
+            for topic, offset in before.items()
+        }
         outcomes: dict[str, DeleteOutcome] = {topic: found for topic, found in checked.items() if found is not None}
         outcomes |= _others(client, topic_ids or {}, before.keys() - outcomes.keys(), self._request_timeout / 3)
         allowed = {topic: offset for topic, offset in before.items() if topic not in outcomes}
@@ -185,6 +192,17 @@ def check_id(topic: str, topic_id: str, found: DescribedTopic | TopicFailure) ->
     return DeleteRefused(
         f"Seawall deletes nothing of topic {topic}: its id is {found.topic_id}, and {topic_id} is meant"
     )
+
+
+def _check_leader(topic: str, epoch: int | None, end: ListOffsetsResultInfo | TopicFailure) -> DeleteOutcome | None:
+    return None if isinstance(end, TopicFailure) else check_epoch(topic, epoch, end.leader_epoch)
+
+
+def check_epoch(topic: str, epoch: int | None, now: int | None) -> DeleteOutcome | None:
+    """What becomes of a delete from a topic whose leader's epoch is not the one that is meant; None: it is, or none."""
+    if epoch is None or now == epoch:
+        return None
+    return DeleteUnknown(f"Nothing is deleted of topic {topic}: its leader epoch is another one since it was observed")
 
 
 def _check_offset(topic: str, offset: int, end: ListOffsetsResultInfo | TopicFailure) -> DeleteOutcome | None:

@@ -129,9 +129,9 @@ class KubeApi:
         items: list[dict[str, Any]] = _checked(status, answer, f"listing {path}")["items"]
         return items
 
-    def create(self, path: str, body: Body) -> None:
-        """Creates an object. Conflict: it exists."""
-        _checked(*self._request("POST", path, body), f"creating in {path}")
+    def create(self, path: str, body: Body) -> dict[str, Any]:
+        """Creates an object, and returns it as it is there. Conflict: it exists."""
+        return _checked(*self._request("POST", path, body), f"creating in {path}")
 
     def create_as(self, token: str, path: str, body: Body) -> tuple[int, dict[str, Any]]:
         """Creates an object as whoever has this token; only of a connection that is anonymous.

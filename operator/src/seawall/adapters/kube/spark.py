@@ -11,7 +11,7 @@ from seawall.adapters.kube.objects import controller_reference
 from seawall.api.meta import Key
 from seawall.api.resource import AnyResource
 from seawall.domain.errors import Refused
-from seawall.domain.spark_job.application import Driver, Ended, SparkApplication, Stuck
+from seawall.domain.spark_job.application import Driver, Ended, SparkApplication, Stuck, Works
 
 API_VERSION = "sparkoperator.k8s.io/v1beta2"
 CONTAINER = "spark-kubernetes-driver"
@@ -34,7 +34,7 @@ class KubeSparkApplications:
         raw = self._api.get(_path(key))
         return None if raw is None else _parse(key, raw)
 
-    def create(self, owner: AnyResource, key: Key, spec: Mapping[str, Any], service_account: str) -> None:
+    def create(self, owner: AnyResource, key: Key, spec: Mapping[str, Any], service_account: str) -> str:
         """Creates an application; what it would fail without is looked for before."""
         if self._api.get(f"/apis/{API_VERSION}") is None:
             raise Refused(NO_OPERATOR)
@@ -51,7 +51,7 @@ class KubeSparkApplications:
             "ownerReferences": [controller_reference(owner, blocks=False)],
         }
         body = {"apiVersion": API_VERSION, "kind": "SparkApplication", "metadata": metadata, "spec": dict(spec)}
-        self._api.create(_path(Key(key.namespace, "")).rstrip("/"), body)
+        return str(self._api.create(_path(Key(key.namespace, "")).rstrip("/"), body)["metadata"]["uid"])
 
     def delete(self, application: SparkApplication) -> None:
         """Deletes an application by its UID: the Spark Operator writes its status all the time."""
@@ -62,7 +62,9 @@ class KubeSparkApplications:
         if application.driver_pod is None:
             return None
         pod = self._api.get(f"/api/v1/namespaces/{application.key.namespace}/pods/{application.driver_pod}")
-        return None if pod is None else _driver(pod.get("status") or {})
+        found = None if pod is None else _driver(pod.get("status") or {})
+        is_going = pod is not None and "deletionTimestamp" in pod["metadata"]
+        return None if is_going and isinstance(found, Works) else found
 
 
 def _driver(status: Mapping[str, Any]) -> Driver:
@@ -74,6 +76,8 @@ def _driver(status: Mapping[str, Any]) -> Driver:
             return Ended(int(ended["exitCode"]), ended.get("message") or "", finished_at)
         if (waiting := state.get("waiting")) is not None and waiting.get("reason", "") not in _STARTING:
             return Stuck(waiting["reason"], waiting.get("message") or "")
+        if "running" in state:
+            return Works()
     for condition in status.get("conditions", ()):
         if condition["type"] == "PodScheduled" and condition["status"] == "False":
             return Stuck(condition.get("reason") or "Unschedulable", condition.get("message") or "")

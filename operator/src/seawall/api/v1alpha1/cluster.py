@@ -165,7 +165,8 @@ class WALClusterStatus(ObjectStatus):
     reassignment: ReassignmentStatus | None = None
     """The reassignment under way, or the last one; absent while none was needed."""
     data_plane: DataPlaneStatus | None = None
-    """What the database said when it last answered; absent until then, and without a database in dataPlane."""
+    """What the database said when it last answered; absent until then. Without a database in dataPlane only what was
+    pinned, and the seawall.dev/readopt that was met last."""
     wal: WALStatus | None = None
     """What the ledger says of the WAL. Until it was looked at, and without a database in dataPlane, only recordShards
     says anything."""
@@ -182,6 +183,11 @@ class WALClusterStatus(ObjectStatus):
     def observed_wal(self) -> WALStatus | None:
         """What a look at the ledger has found; None: there was none, and at most records are known."""
         return self.wal if self.wal is not None and self.wal.topics else None
+
+    @property
+    def recorded_shards(self) -> frozenset[int]:
+        """The shards of identity records that there were once: one that is not there any more is lost."""
+        return frozenset() if self.wal is None else frozenset(self.wal.record_shards)
 
     @property
     def removal(self) -> NodeRemoval | None:

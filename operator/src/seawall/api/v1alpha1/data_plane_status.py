@@ -25,7 +25,7 @@ class DataPlaneStatus(StatusModel):
     """Whether the UID of this WALCluster was found in the metadata store, at seawall/claim/<topics.prefix>: only the
     owner of the claim announces pruned markers."""
     readopted: Annotated[int, Field(ge=0)] | None = None
-    """The seawall.dev/readopt that was met last, as a checksum: it adopts a database once."""
+    """The seawall.dev/readopt that was met last, as a checksum: it adopts a database, and begins lost records, once."""
     version: Annotated[str, Field(max_length=64)] | None = None
     """The oldest version that any datanode or metasrv runs; absent while not all have said their own."""
     datanodes: Annotated[int, Field(ge=0)] | None = None

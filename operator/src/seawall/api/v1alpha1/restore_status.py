@@ -123,6 +123,8 @@ class WALRestoreStatus(ObjectStatus):
     """When it began."""
     attempt_time: datetime | None = None
     """When the attempt began; once it is over, when that was."""
+    made_time: datetime | None = None
+    """When this attempt began to make its topics: what comes back is older."""
     completion_time: datetime | None = None
     """When it ended."""
     cluster_uid: Annotated[str, Field(max_length=64)] | None = None

@@ -64,7 +64,8 @@ class StopReason(StrEnum):
     """The target does not take records as they are: too large, or with other timestamps. Mend what the message names,
     and set `resync`."""
     FENCED = "Fenced"
-    """The target knows a newer epoch of the producer, or a newer run: nothing more is written to it."""
+    """The target knows a newer epoch of the producer, or a newer run: nothing more is written to it. Of a mirror it was
+    promoted. Rows go on, as a run that is newer still, when you set `resync`."""
     SNAPSHOT_UNUSABLE = "SnapshotUnusable"
     """The topic has begun with another snapshot than `spec.start` names by now. Name that one again; or set `resync`,
     and it begins anew."""

@@ -206,6 +206,18 @@ def _newest_expiry(own: OwnBackups) -> tuple[Sequence[str], BackupExpiry] | None
     return next(((asked, expiry) for asked, expiry in found if expiry is not None), None)
 
 
+def why_broken(listed: Listed, last: WALBackup | None, restores: Sequence[WALRestore]) -> str | None:
+    """That a restore found the chain of this backup broken, as a clause; None: none did.
+
+    Of a chain for which the list has no room it is known as long as the object of the restore is there.
+    """
+    if last is None:
+        return None
+    row = next((each for each in listed.rows if each.name == last.status.chain), None)
+    found = as_restored(_begun(last, None) if row is None else row, restores)
+    return None if found.broken_by is None else f"WALRestore {found.broken_by} found {found.name} broken"
+
+
 def chain_events(before: WALBackupPolicyStatus, after: Listed) -> tuple[Event, ...]:
     """Which chains were deleted."""
     left = {each.name for each in after.chains}

@@ -113,6 +113,12 @@ class OwnDrills:
         return tuple(each for each in gone if each.metadata.deletion_timestamp is None)
 
 
+def is_drill(restore: WALRestore) -> bool:
+    """Whether a policy made it: how it ended is in the policy's condition, and nobody else waits for it."""
+    owner = restore.metadata.controller
+    return owner is not None and owner.kind == WALBackupPolicy.KIND.kind
+
+
 def drill_name_at(policy: str, due: datetime) -> str:
     """The name of the drill that was due at a time."""
     return f"{policy}-{_MARK}{_TIME.write(due)}"

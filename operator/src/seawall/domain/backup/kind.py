@@ -227,6 +227,8 @@ class Backup(JobKind[WALBackupSpec, WALBackupStatus]):
         selection = select(case.ledger, set(filter(case.spec.selects, pool)), topics, needed_by_point(case))
         if selection.break_ is not None:
             return case.ends(Reason.CHAIN_ENDED, selection.break_)
+        if selection.fallen is not None:
+            return case.ends(Reason.POINT_LOST, f"{selection.fallen}; take another snapshot")
         return selection
 
 

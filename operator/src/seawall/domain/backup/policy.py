@@ -162,7 +162,7 @@ def _short_ttl(case: Case, spec: WALBackupPolicySpec) -> str:
 
 def _create(case: Case, spec: WALBackupPolicySpec, key: Key, times: Times) -> CreateBackup:
     """A full one where the last cannot be continued, or a full one is due; else one that continues it."""
-    why = case.own.why_full(location_of(case.observed.cluster))
+    why = case.own.why_full(location_of(case.observed.cluster)) or case.broken
     if why is None and times.full is not None:
         due = times.full.latest(case.last_full() or case.created, case.now)
         why = None if due is None else f"a full one was due at {due:%Y-%m-%d %H:%MZ}"

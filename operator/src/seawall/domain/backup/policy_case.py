@@ -11,7 +11,7 @@ from seawall.api.v1alpha1.backup_policy import WALBackupPolicy
 from seawall.api.v1alpha1.cluster import WALCluster
 from seawall.api.v1alpha1.hold import WALHold
 from seawall.api.v1alpha1.restore import WALRestore
-from seawall.domain.backup.chains import Listed
+from seawall.domain.backup.chains import Listed, why_broken
 from seawall.domain.backup.runs import OwnBackups, due_time, is_incremental
 from seawall.domain.schedule import newest
 
@@ -47,6 +47,11 @@ class Case:
     def created(self) -> datetime:
         """When the policy was made."""
         return self.policy.metadata.creation_timestamp
+
+    @property
+    def broken(self) -> str | None:
+        """That the chain of the last backup did not come back, as a clause; None: nobody found that."""
+        return why_broken(self.listed, self.own.last, self.observed.restores)
 
     def last_full(self) -> datetime | None:
         """For what time the last full backup was due that completed."""

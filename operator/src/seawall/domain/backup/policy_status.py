@@ -9,6 +9,7 @@ from seawall.api.v1alpha1.backup import WALBackup
 from seawall.api.v1alpha1.backup_policy import LastBackup, WALBackupPolicyStatus
 from seawall.api.v1alpha1.backup_template import BackupLevel
 from seawall.api.v1alpha1.spark_job import JobStage
+from seawall.domain.backup.broken import CHAIN_BROKEN
 from seawall.domain.backup.chains import chain_events, retention_condition
 from seawall.domain.backup.drills import Drills, drill_condition
 from seawall.domain.backup.policy_case import Case
@@ -71,9 +72,10 @@ def _as_last(backup: WALBackup | None) -> LastBackup | None:
 def _backed_up(case: Case, build: ConditionBuilder) -> tuple[Condition, ...]:
     """How the newest backup ended; none before the first."""
     kind, ended = ConditionType.BACKED_UP, case.own.newest_over
-    lost = case.own.lost_hold
-    if lost is not None and ended == case.own.last:
-        return (build(kind, "False", Reason.CHAIN_ENDED, f"the next backup is a full one: {lost}"),)
+    ends = ((Reason.CHAIN_ENDED, case.own.lost_hold), (CHAIN_BROKEN, case.broken))
+    found = next(((reason, why) for reason, why in ends if why is not None), None)
+    if found is not None and ended == case.own.last:
+        return (build(kind, "False", found[0], f"the next backup is a full one: {found[1]}"),)
     if ended is None:
         before = find_condition(case.policy.status.conditions, kind)
         return () if before is None else (before,)

@@ -27,11 +27,13 @@ class BackupSelection:
         topics: what is copied, what is idle, and what is left out.
         waits_for: by topic what may pass by itself; a full backup is smaller when it has passed.
         break_: why no incremental backup can continue the parent, in one clause; None: one can.
+        fallen: that a snapshot may need more of a topic than was recorded before it, in one clause; None: it does not.
     """
 
     topics: Selection
     waits_for: Mapping[str, Reason]
     break_: str | None = None
+    fallen: str | None = None
 
 
 def select(
@@ -55,12 +57,33 @@ def select(
     others = () if bracketed is not None else (name for name in topics.rows if name not in left and name not in parent)
     idle = tuple(filter(topics.is_idle, others))
     read = [name for name in topics.rows if name not in left and name not in idle]
-    found = [_range(topics, name, parent.get(name), (bracketed or {}).get(name)) for name in read]
+    needed = bracketed or {}
+    found = [_range(topics, name, parent.get(name), needed.get(name)) for name in read]
     new = {name: why for name, why in topics.against(PASSING).items() if name not in parent}
     waits = new | {name: why for name, why in left.items() if why in PASSING}
     known = {name: why for name, why in waits.items() if name in topics.rows}
     selection = Selection(tuple(found), idle, left, watched_too_briefly=topics.is_young(known))
-    return BackupSelection(selection, waits, breaks[0] if breaks else None)
+    fallen = (why for name in read if (why := _fallen(topics, name, needed.get(name))) is not None)
+    return BackupSelection(selection, waits, breaks[0] if breaks else None, next(fallen, None))
+
+
+def _fallen(topics: Topics, name: str, needed: int | None) -> str | None:
+    """Why a snapshot of now may need more than what was recorded before it was begun; None: it does not.
+
+    Markers only rise, but where the metadata were restored from an older copy, and nobody noticed, or a person said
+    that they are right.
+    """
+    if needed is None or max(_first_kept(topics, name), topics.marker(name) + 1) >= needed:
+        return None
+    return (
+        f"the pruned marker of topic {name} went back to {topics.marker(name)}, and the log was held from {needed} on: "
+        "the metadata are an older copy"
+    )
+
+
+def _first_kept(topics: Topics, name: str) -> int:
+    """Below it a delete may be under way, and cannot be held off."""
+    return max(topics.log(name).log_start or 0, topics.intent(name))
 
 
 def _break(topics: Topics, parent: BackedUpTopic, against: Reason | None) -> str | None:
@@ -90,7 +113,7 @@ def _range(topics: Topics, name: str, parent: BackedUpTopic | None, needed: int 
     log, regions = topics.log(name), topics.regions(name)
     if log.topic_id is None or log.log_start is None or log.high_watermark is None:
         raise ValueError(f"topic {name} has no offsets, and the ledger says nothing against it")
-    start = max(log.log_start, topics.intent(name))  # below it a delete may be under way, and cannot be held off
+    start = _first_kept(topics, name)
     first_read = max(start, topics.first_read(name))
     if parent is not None:
         start = parent.end

@@ -60,6 +60,8 @@ class MarkRecords:
     """Write into records that a readoption has met them: it adopts nothing of them later. Kafka is not asked."""
 
     names: tuple[str, ...]
+    token: int
+    """Of the annotation that was decided about."""
 
     def event(self) -> Event:
         """What the event says."""

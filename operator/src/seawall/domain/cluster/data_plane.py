@@ -7,11 +7,13 @@ must not look like a WAL that is broken. What needs the database (purges, rolls)
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 
 from seawall.api.meta import Condition, ConditionType, InvalidSpec
 from seawall.api.v1alpha1.cluster import DataPlaneStatus, WALCluster, WALClusterSpec, WALClusterStatus
 from seawall.domain.cluster.identity import Pin, next_pin, why_other_database
 from seawall.domain.cluster.observed import Observed
+from seawall.domain.cluster.readoption import read_readoption
 from seawall.domain.cluster.reasons import Reason
 from seawall.domain.conditions import find_condition, loss_event
 from seawall.domain.dataplane.connection import NoDataPlane
@@ -77,12 +79,12 @@ def data_plane_status(cluster: WALCluster, observed: Observed) -> DataPlaneStatu
     if isinstance(cluster.spec, InvalidSpec):
         return before
     if cluster.spec.database is None:
-        return None if before is None else _status(Pin.of(before))
+        return _without_database(cluster, observed)
     if not isinstance(view, DataPlaneView):
         return before
     pin = next_pin(cluster, view.store_id, view.claims, observed.time, is_whole=_is_whole(observed))
     if pin.identity != view.store_id:
-        return before
+        return None if before is None else before.model_copy(update={"readopted": pin.readopted})
     return _status(pin).model_copy(
         update={
             "version": view.version,
@@ -96,6 +98,24 @@ def data_plane_status(cluster: WALCluster, observed: Observed) -> DataPlaneStatu
             "reads_marker_at_open": _reads_marker(cluster.spec, observed, view),
         }
     )
+
+
+def _without_database(cluster: WALCluster, observed: Observed) -> DataPlaneStatus | None:
+    """What was pinned, and the readoption that stands, if no lost record waits for it, or it never will be followed.
+
+    It begins records that are gone, too, and no database is there that could use it up.
+    """
+    before, readoption = cluster.status.data_plane, read_readoption(cluster, observed.time)
+    standing, pin = readoption.standing, Pin.of(before)
+    if standing is not None and (readoption.refused is not None or _is_recorded(observed)):
+        return _status(replace(pin, readopted=standing.token))
+    return None if before is None else _status(pin)
+
+
+def _is_recorded(observed: Observed) -> bool:
+    """Whether all topics have records; where nobody looked, nobody knows."""
+    recorded, missing = observed.recorded, observed.missing
+    return recorded is not None and not recorded.unknown and missing is not None and not missing.gone
 
 
 def _is_whole(observed: Observed) -> bool:

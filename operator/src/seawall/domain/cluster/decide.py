@@ -23,7 +23,9 @@ from seawall.domain.cluster.actions import (
 )
 from seawall.domain.cluster.deletion import decide_deletion
 from seawall.domain.cluster.identity import pinned_id, why_wrong
+from seawall.domain.cluster.lost import MissingTopics
 from seawall.domain.cluster.observed import Observed
+from seawall.domain.cluster.readoption import read_readoption
 from seawall.domain.cluster.reasons import Reason
 from seawall.domain.cluster.recorded import Recorded
 from seawall.domain.cluster.sharing import left_alone
@@ -106,10 +108,11 @@ def plan_actions(case: Case) -> list[ClusterAction]:
     if case.cluster.metadata.is_paused:
         return []
     topics = plan_topics(case.spec.topics, case.pool.without(left_alone(case.observed.sharing)), _creation(case))
-    recorded = case.observed.recorded or Recorded()
+    recorded, missing = case.observed.recorded or Recorded(), case.observed.missing or MissingTopics()
     actions: list[ClusterAction] = [action for action in topics if isinstance(action, GuardRetention)]
-    if recorded.unmarked:
-        actions.append(MarkRecords(tuple(recorded.unmarked)))
+    standing = read_readoption(case.cluster, case.observed.time).standing
+    if standing is not None and (unmarked := (*recorded.unmarked, *missing.unmarked)):
+        actions.append(MarkRecords(unmarked, standing.token))
     actions += [action for action in topics if not isinstance(action, GuardRetention)]
     if recorded.to_begin:
         actions.append(RecordLogs(recorded.to_begin))

@@ -9,7 +9,7 @@ record later was made since. `deletion.py` says what is not as it was decided.
 from __future__ import annotations
 
 import zlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from seawall.api.v1alpha1.cluster import WALCluster
@@ -77,12 +77,18 @@ def records_to_decide(cluster: WALCluster, pool: PoolNow) -> dict[str, FenceReco
     }
 
 
-def ids_to_delete(cluster: WALCluster, topics: Sequence[str], pool: PoolNow) -> dict[str, str]:
-    """The ids of those of these topics that were decided to go, whether Kafka shows them or not."""
+def ids_to_delete(
+    cluster: WALCluster, topics: Sequence[str], pool: PoolNow, doubted: Collection[str] = ()
+) -> dict[str, str]:
+    """The ids of those of these topics that were decided to go, whether Kafka shows them or not.
+
+    Those that are `doubted` go by no answer that may be an old one: nobody waits for what Kafka does not show.
+    """
     return {
         name: record.topic_id
         for name in topics
         if (record := pool.records.get(name)) is not None and decided(cluster, record) is not None
+        if name in pool.logs or name not in doubted
     }
 
 
@@ -90,10 +96,12 @@ def _token(cluster: WALCluster) -> int:
     return zlib.crc32(cluster.metadata.uid.encode())
 
 
-def first_record_of(log: LogNow, readopted: int | None = None, revision: int | None = None) -> FenceRecord:
+def first_record_of(
+    log: LogNow, readopted: int | None = None, revision: int | None = None, readopted_at: int | None = None
+) -> FenceRecord:
     """The record of a log about which no database was asked."""
     ends = log.offsets
     observed = ObservedLog(
         log.topic_id, ends.leader_epoch, ends.log_start, ends.high_watermark, None, revision=revision
     )
-    return first_record(observed, readopted)
+    return first_record(observed, readopted, readopted_at)

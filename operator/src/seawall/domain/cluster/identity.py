@@ -4,19 +4,20 @@
     status.dataPlane.claimed    that this WALCluster's UID was found in the store (mode B writes there, and claims it)
 
 Another id, a claim that is gone, or somebody else's claim: nothing is deleted, restarted or granted, until a person
-says that it is right (`seawall.dev/readopt`). One annotation adopts once: its token is recorded when all is ours.
+says that it is right (`seawall.dev/readopt`). One annotation adopts once: its token is recorded when all is ours, or
+when it never will be followed.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from seawall.api.meta import READOPT_ANNOTATION, InvalidSpec
 from seawall.api.v1alpha1.cluster import DataPlaneStatus, WALCluster
 from seawall.domain.clocks import TrustedTime
+from seawall.domain.cluster.readoption import read_readoption
 from seawall.domain.kafka import KafkaView
-from seawall.domain.ledger.fence import Readoption, parse_readoption
 from seawall.domain.ledger.observation import Unavailable, UnavailableReason
 from seawall.domain.ledger.shards import PoolId
 
@@ -98,20 +99,6 @@ def is_about_the_claim(cluster: WALCluster, store_id: str) -> bool:
     return Pin.of(cluster.status.data_plane).identity == store_id
 
 
-def usable_readoption(cluster: WALCluster, time: TrustedTime) -> Readoption | None:
-    """The annotation, if it is in time by both clocks and has not adopted a database already."""
-    text = cluster.metadata.annotations.get(READOPT_ANNOTATION)
-    found = None if text is None else parse_readoption(text)
-    if not isinstance(found, Readoption) or not found.stands(time) or found.problem_by(time) is not None:
-        return None
-    return None if is_used(cluster, found) else found
-
-
-def is_used(cluster: WALCluster, readopt: Readoption) -> bool:
-    """Whether it was met when all was ours: it adopts no database, no claim and no lost record any more."""
-    return Pin.of(cluster.status.data_plane).readopted == readopt.token
-
-
 def next_pin(
     cluster: WALCluster, store_id: str, claims: Mapping[str, str], time: TrustedTime, *, is_whole: bool
 ) -> Pin:
@@ -124,11 +111,13 @@ def next_pin(
         time: by which the annotation is in time, or not.
         is_whole: whether nothing else waits for a readoption: only then an annotation is marked as used.
     """
-    pin, adoption = Pin.of(cluster.status.data_plane), usable_readoption(cluster, time)
+    pin, readoption = Pin.of(cluster.status.data_plane), read_readoption(cluster, time)
+    adoption, refused = readoption.unused, readoption.refused
+    pin = pin if refused is None else replace(pin, readopted=refused.token)
     claim = claim_on(cluster, claims)
     is_mine = claim == cluster.metadata.uid
     if pin.identity is None:
-        pin = Pin(store_id, is_mine)
+        pin = Pin(store_id, is_mine, pin.readopted)
     elif pin.identity != store_id:
         return pin if adoption is None else Pin(store_id, is_mine, pin.readopted)
     is_ours = is_mine or (claim is None and not pin.claimed)

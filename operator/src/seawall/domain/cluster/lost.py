@@ -2,7 +2,7 @@
 
 A topic with an identity record was there (`recorded.py`), and may have been in use. A new one under its name begins at
 offset 0: what the database writes to it is acknowledged, and skipped by the next replay up to the ids that the database
-knows already. So it is made again only when a person readopts it (`fence.Readoption`), which is judged by both clocks
+knows already. So it is made again only when a person readopts it (`readoption.py`), which is judged by both clocks
 at the act. Its record is forgotten right before: the new log is a first contact then, and the record of that has the
 mark of the annotation, which so makes no second one. Who dies in between leaves a topic without a record, which is made
 as any other.
@@ -17,9 +17,8 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from seawall.api.meta import READOPT_ANNOTATION
-from seawall.domain.clocks import TrustedTime
+from seawall.domain.cluster.readoption import ReadoptionNow
 from seawall.domain.kafka_log import DescribedTopic, TopicFailure, TopicTrouble
-from seawall.domain.ledger.fence import Readoption
 from seawall.domain.ledger.observation import ReadShards
 from seawall.domain.text import listed
 
@@ -47,6 +46,8 @@ class MissingTopics:
     """What the person gives as the reason to readopt."""
     readopt_problem: str | None = None
     """Why the annotation that is set does not help, in one sentence."""
+    unmarked: tuple[str, ...] = ()
+    """Those with a record that a readoption which never will be followed has not met yet."""
 
     @property
     def kept(self) -> frozenset[str]:
@@ -72,11 +73,8 @@ def find_missing(
     names: Sequence[str],
     shards: ReadShards,
     described: Mapping[str, DescribedTopic | TopicFailure],
-    readopt: Readoption | str | None,
-    *,
-    time: TrustedTime,
+    readoption: ReadoptionNow,
     recorded: Collection[int] = (),
-    is_used: bool = False,
 ) -> MissingTopics:
     """Sorts the topics that Kafka does not show.
 
@@ -84,18 +82,14 @@ def find_missing(
         names: the topics.
         shards: their records.
         described: what Kafka says of those with a record, asked by name.
-        readopt: what a person declares, or what is wrong with it.
-        time: by both clocks.
+        readoption: what a person declares. A record that is there says by itself whether it was met.
         recorded: the shards that there were once; what they held counts as a record, too.
-        is_used: whether what a person declares has begun lost records already. A record that is there says by itself
-            whether it was met.
     """
     records = shards.of_topics(names)
     unclear = shards.why_unreadable(names)
     lost: list[str] = []
     gone = shards.lost_topics(names, recorded)
-    is_followed = isinstance(readopt, Readoption) and readopt.stands(time) and readopt.problem(time.now) is None
-    begins_anew = is_followed and not is_used
+    begins_anew, refused = readoption.unused is not None, readoption.refused
     unclear |= {} if begins_anew else dict.fromkeys(sorted(gone), RECORD_GONE)
     readopted: list[str] = []
     appearing: list[str] = []
@@ -103,14 +97,12 @@ def find_missing(
         match described.get(name):
             case DescribedTopic():
                 appearing.append(name)
-            case TopicFailure(TopicTrouble.UNKNOWN_TOPIC) if isinstance(readopt, Readoption) and readopt.stands(time):
-                (readopted if readopt.may_adopt(record, time.now) else lost).append(name)
             case TopicFailure(TopicTrouble.UNKNOWN_TOPIC):
-                lost.append(name)
+                (readopted if readoption.adopts(record) else lost).append(name)
             case failure:
                 unclear[name] = "Kafka did not answer" if failure is None else failure.message
     readopted += sorted(gone) if begins_anew else []
-    grounds = readopt.reason if isinstance(readopt, Readoption) else ""
+    grounds = "" if readoption.followed is None else readoption.followed.reason
     return MissingTopics(
         tuple(lost),
         tuple(readopted),
@@ -118,14 +110,11 @@ def find_missing(
         unclear,
         tuple(sorted(gone)),
         grounds,
-        _readopt_problem(readopt, time) if lost else None,
+        _readopt_problem(readoption) if lost else None,
+        () if refused is None else tuple(name for name in records if records[name].readopted != refused.token),
     )
 
 
-def _readopt_problem(readopt: Readoption | str | None, time: TrustedTime) -> str | None:
-    if readopt is None or isinstance(readopt, str):
-        return readopt
-    if (problem := readopt.problem_by(time)) is not None:
-        return problem
-    why = "was set before they were lost" if readopt.stands(time) else "has expired"
-    return f"{READOPT_ANNOTATION} {why}: set a new one"
+def _readopt_problem(readoption: ReadoptionNow) -> str | None:
+    is_met = readoption.followed is not None
+    return f"{READOPT_ANNOTATION} was set before they were lost: set a new one" if is_met else readoption.problem

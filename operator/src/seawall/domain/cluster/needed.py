@@ -2,7 +2,8 @@
 
     a person said stop → no KafkaTopic manages any of them
     → the WALHolds can be read and claim none of them → where a database is declared, a look at it:
-    no region of them is mapped, reported or tombstoned, none vanished less than one openGrace ago
+    its metadata did not go back, no region of them is mapped, reported or tombstoned, none vanished less than one
+    openGrace ago
 
 What cannot be read or looked at counts as needed. It is waited for without an end, visibly: unlike an unreachable
 Kafka it is a reason to keep the topics *and* the object, and a person who wants neither sets deletionPolicy: Retain.
@@ -21,6 +22,8 @@ from seawall.domain.cluster.observed import Needs
 from seawall.domain.cluster.reasons import Reason
 from seawall.domain.columns import Mask
 from seawall.domain.conditions import Outlook, Verdict
+from seawall.domain.ledger import fence
+from seawall.domain.ledger.fence import Break, Finding
 from seawall.domain.ledger.held import Hold
 from seawall.domain.ledger.holds import lowest_claims
 from seawall.domain.ledger.observation import Observation, Unavailable
@@ -30,6 +33,9 @@ from seawall.domain.times import CLUSTER_RETRY_SECONDS
 
 WAY_OUT = "or set deletionPolicy: Retain to keep the topics"
 NO_DATABASE = "remove the database from dataPlane if that database is gone for good"
+_LACK_REGIONS = frozenset({Break.DATABASE_CHANGED, Break.METADATA_WENT_BACK, Break.STANDING})
+"""With these a region that is not in the metadata may be needed all the same; what was found before may be one of
+them."""
 
 
 def why_needed(cluster: WALCluster, topics: Sequence[str], needs: Needs | None) -> Verdict | None:
@@ -44,7 +50,7 @@ def why_needed(cluster: WALCluster, topics: Sequence[str], needs: Needs | None) 
     if isinstance(needs.observation, Unavailable):
         message = f"it cannot be seen whether the database still needs the topics: {needs.observation.message}"
         return _waits(Reason.USE_UNKNOWN, f"{message}; mend that, {NO_DATABASE}, {WAY_OUT}", Outlook.PROGRESSING)
-    return _used(needs.observation, topics)
+    return _doubted(needs, needs.observation, topics) or _used(needs.observation, topics)
 
 
 def _contended(contender: Key | str | None) -> Verdict | None:
@@ -74,6 +80,34 @@ def _held(holds: Sequence[Hold] | str, topics: Sequence[str]) -> Verdict | None:
         return None
     message = f"WALHold {lowest[held[0]][1]} claims records of {listed(held)}: release or delete it"
     return _waits(Reason.HELD, f"{message}, {WAY_OUT}")
+
+
+def doubts(needs: Needs) -> dict[str, Finding]:
+    """By topic why the database's metadata may lack regions that need it; without a database, there are none.
+
+    A topic that Kafka does not show is in doubt as well, by its record: where that may be old, its id would delete it.
+    """
+    if not isinstance(needs.observation, Observation):
+        return {}
+    records = {} if needs.pool is None else needs.pool.records
+    standing = {name: found for name, record in records.items() if (found := fence.standing(record)) is not None}
+    findings = {**standing, **needs.observation.assessment.memory.findings}
+    return {name: finding for name, finding in findings.items() if finding.what in _LACK_REGIONS}
+
+
+def _doubted(needs: Needs, observation: Observation, topics: Sequence[str]) -> Verdict | None:
+    """Metadata of an earlier time lack the regions that were made since, and nothing else tells of them.
+
+    Topics that Kafka does not have any more are not waited for: nothing of them is deleted, by whatever id.
+    """
+    there = observation.read.logs.keys() | (frozenset(topics) if needs.pool is None else needs.pool.logs.keys())
+    found = doubts(needs)
+    doubt = next((found[name] for name in topics if name in found and name in there), None)
+    if doubt is None:
+        return None
+    mend = "find out what it was" if doubt.what is Break.STANDING else "bring back those of before"
+    message = f"the database's metadata may lack regions that need the topics: {doubt.sentence}; {mend}"
+    return _waits(Reason.USE_UNKNOWN, f"{message}, {NO_DATABASE}, {WAY_OUT}")
 
 
 def _used(observation: Observation, topics: Sequence[str]) -> Verdict | None:

@@ -6,19 +6,22 @@ once. A topic that is lost before that was made a moment ago, or while the WALCl
 
 A readoption marks the records that it meets, so that what is lost while the annotation lingers is not made again by it;
 where the log is another one than is recorded, which somebody else made, a new record begins. Where a database is
-declared, both is left to its watch: it would not adopt what is marked already.
+declared, both is left to its watch: it would not adopt what is marked already. A readoption that never will be followed
+marks all.
 """
 
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from datetime import datetime
 
 from seawall.api.meta import READOPT_ANNOTATION, InvalidSpec
 from seawall.api.v1alpha1.cluster import WALCluster, WALStatus
 from seawall.domain.cluster.going import PoolNow, first_record_of
-from seawall.domain.ledger.fence import BEFORE_ANY_DATABASE, Readoption
-from seawall.domain.ledger.intents import FenceRecord
+from seawall.domain.cluster.readoption import ReadoptionNow
+from seawall.domain.ledger.fence import BEFORE_ANY_DATABASE
+from seawall.domain.ledger.intents import FenceRecord, in_seconds
 from seawall.domain.ledger.observation import ReadShards, Unavailable
 from seawall.domain.ledger.page import LedgerPage
 from seawall.domain.text import listed
@@ -40,6 +43,10 @@ class Recorded:
     """Those of them that a person says are right."""
     shards: frozenset[int] = frozenset()
     """The shards that there are."""
+    readopt_problem: str | None = None
+    """Why the annotation that is set does not help those that were made anew, in one sentence."""
+    unknown: frozenset[str] = frozenset()
+    """Those without any record that can be read, be they with a leader or not."""
 
     @property
     def to_begin(self) -> tuple[str, ...]:
@@ -48,10 +55,11 @@ class Recorded:
 
     def remade_sentence(self) -> str:
         """Which were made anew, and what to do."""
+        said = "" if self.readopt_problem is None else f" ({self.readopt_problem})"
         return (
             f"somebody made {listed(list(self.remade))} anew: {next(iter(self.remade.values()))}; the next replay "
             "skips rows that are written there, up to the ids that the database knows of the log before; when that is "
-            f"mended, begin a new record by {READOPT_ANNOTATION}: <reason>@<expiry>, set after the topic was made"
+            f"mended, begin a new record by {READOPT_ANNOTATION}: <reason>@<expiry>, set after the topic was made{said}"
         )
 
 
@@ -69,7 +77,7 @@ def find_recorded(
     topics: Sequence[str],
     shards: ReadShards,
     once: Collection[int],
-    readopt: Readoption | None,
+    readoption: ReadoptionNow,
     *,
     marks: bool,
     ids: Mapping[str, str],
@@ -81,11 +89,12 @@ def find_recorded(
         shards: their records.
         once: the shards that there were once, unless a person begins them anew: nobody else begins records in one that
             is gone.
-        readopt: what a person declares, if it counts.
-        marks: whether records are marked that it has not met, or begin anew.
+        readoption: what a person declares.
+        marks: whether records are marked that it has not met, or begin anew. If it never will be followed, they are
+            marked all the same.
         ids: of the topics that Kafka tells them of; the others count as those that are recorded.
     """
-    records = shards.of_topics(topics)
+    records, standing, is_refused = shards.of_topics(topics), readoption.standing, readoption.refused is not None
     kept = shards.unreadable_topics(topics) | shards.lost_topics(topics, once)
     remade = {
         name: f"the id of {name} is {ids[name]} and was {record.topic_id}"
@@ -93,27 +102,34 @@ def find_recorded(
         if ids.get(name, record.topic_id) != record.topic_id
     }
     met = {
-        name: replace(record, readopted=readopt.token)
+        name: replace(record, readopted=standing.token)
         for name, record in records.items()
-        if marks and readopt is not None and record.readopted != readopt.token
+        if (marks or is_refused) and standing is not None and record.readopted != standing.token
     }
-    unmarked = {name: record for name, record in met.items() if name not in remade and not record.broken}
+    unmarked = {name: record for name, record in met.items() if is_refused or not (name in remade or record.broken)}
     right = {name: record.topic_id for name, record in records.items() if name not in unmarked and name not in remade}
     return Recorded(
         right,
         tuple(name for name in topics if name not in records and name not in kept),
         unmarked,
         remade,
-        tuple(name for name in remade if name in met),
+        tuple(name for name in remade if name in met and not is_refused),
         shards.written(),
+        readoption.problem if remade else None,
+        frozenset(topics) - records.keys(),
     )
 
 
-def records_to_begin(found: Recorded, pool: PoolNow, readopt: Readoption | None) -> dict[str, FenceRecord]:
-    """The records that begin; without those of logs that Kafka did not tell of. They have the readoption's mark."""
-    mark = None if readopt is None else readopt.token
+def records_to_begin(
+    found: Recorded, pool: PoolNow, readoption: ReadoptionNow, gone: Collection[str], now: datetime
+) -> dict[str, FenceRecord]:
+    """The records that begin; without those of logs that Kafka did not tell of. They have the readoption's mark.
+
+    Of topics whose records are gone nobody can see what was cut off meanwhile: what was verified before counts no more.
+    """
+    mark, at = None if readoption.standing is None else readoption.standing.token, in_seconds(now)
     return {
-        name: first_record_of(pool.logs[name], mark, BEFORE_ANY_DATABASE)
+        name: first_record_of(pool.logs[name], mark, BEFORE_ANY_DATABASE, at if name in gone else None)
         for name in found.to_begin
         if name in pool.logs
     }

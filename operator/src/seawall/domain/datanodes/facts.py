@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
+from seawall.api.v1alpha1.disruption import RestartedDatanode
 from seawall.domain.ledger.declarations import Grounds
 from seawall.domain.rollout.workload import Pod, StatefulSet
 
@@ -57,7 +58,7 @@ class Datanode:
 
     Attributes:
         id: its id.
-        epoch: of its newest report; a restart makes a greater one. None: it has no report.
+        epoch: of its newest report; a restart makes another one. None: it has no report.
         entries: what a restart reads, each topic once, from the lowest start of its regions; None: unknown.
         size_bytes: the same in bytes; None: unknown.
     """
@@ -78,6 +79,15 @@ class Datanode:
     def leads_all(self) -> bool:
         """Whether it serves all that its routes say."""
         return self.epoch is not None and self.leading == len(self.regions)
+
+    def is_another_process(self, before: RestartedDatanode | None) -> bool:
+        """Whether its newest report is not of the process that was restarted.
+
+        Another epoch, not a greater one: it goes back where a database counts starts in metadata that were restored,
+        and in GreptimeDB on a node whose clock is behind (it is the time of the start: src/datanode/src/heartbeat.rs).
+        """
+        epoch = None if before is None else before.epoch
+        return epoch is None or self.epoch not in {None, epoch}
 
 
 @dataclass(frozen=True, slots=True)

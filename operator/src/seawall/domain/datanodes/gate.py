@@ -3,7 +3,7 @@
 the spec was edited      the database of before leaves maintenance first, while the old pod is there
 before a pod goes        its regions flush, the database enters maintenance, the gate (checks.py) is open
 it goes                  evicted, or the partition is lowered to it
-it is back               the new one is Ready, and leads all its regions by reports of a later epoch
+it is back               the new one is Ready, and leads all its regions by reports of another epoch
 it is none any more      scaled away, or its StatefulSet is named no more: it is over when no such pod is left
 """
 
@@ -153,8 +153,7 @@ class DatanodeGate(RolloutGate[RestartStatus, RolloutAction, Pod]):
         datanode = self.facts.datanodes.get(member.name)
         if member.uid == entry.uid or datanode is None or not self.facts.serves(member):
             return False
-        before = None if entry.datanode is None else entry.datanode.epoch
-        return before is None or (datanode.epoch is not None and datanode.epoch > before)
+        return datanode.is_another_process(entry.datanode)
 
     def returning(self, status: RestartStatus, entry: Disruption) -> RollDecision:
         """It replays. Maintenance is given back when its time is over, or its database is no longer the spec's."""

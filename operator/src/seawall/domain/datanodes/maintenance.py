@@ -34,6 +34,7 @@ from seawall.domain.datanodes.facts import Facts
 from seawall.domain.dataplane.connection import identity_by_contract, url_of_contract
 from seawall.domain.dataplane.metadata import StoredMaintenance
 from seawall.domain.rollout.decision import changed, decided, saying
+from seawall.domain.rollout.workload import OVERRIDE_ANNOTATION
 from seawall.domain.rollout_reasons import Reason
 from seawall.domain.times import (
     MAINTENANCE_GIVE_UP_AFTER,
@@ -98,6 +99,11 @@ def _is_the_specs(facts: Facts, lease: Maintenance | None) -> bool:
 
 
 AT_ITS_OWN = "It is asked again and again. By hand, where the first one can be reached"
+
+NO_MORE = (
+    f"If that database is no more, as where its metadata were restored under another id, {OVERRIDE_ANNOTATION}: "
+    "<reason>@<expiry> ends the wait after ten minutes"
+)
 
 RETRY_PART = 10
 """It is asked again after this part of the time that it has taken, and once a minute at the least."""
@@ -187,8 +193,9 @@ def left_on_message(status: RestartStatus, facts: Facts) -> str:
     message = f"the database at {where} may be left in maintenance, in which nothing fails over"
     if facts.other_database is not None:
         message = f"{message}, and another database answers there ({facts.other_database}). {AT_ITS_OWN}"
-        return f"{message}: {by_hand(status)}"
-    return f"{message}: it is tried again and again. By hand: {by_hand(status)}"
+        return f"{message}: {by_hand(status)}. {NO_MORE}"
+    message = f"{message}: it is tried again and again. By hand: {by_hand(status)}"
+    return f"{message}. {NO_MORE}" if is_elsewhere(status, facts) else message
 
 
 def enter(status: RestartStatus, facts: Facts, stage: RollStage) -> RollDecision | None:

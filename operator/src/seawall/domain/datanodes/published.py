@@ -77,7 +77,7 @@ def with_progress(status: RestartStatus, entry: Disruption, facts: Facts) -> Res
     if entry.gone_time is None or before is None or before.entries is None:
         return status
     datanode = facts.datanodes.get(entry.name)
-    is_new = datanode is not None and (before.epoch is None or (datanode.epoch or 0) > before.epoch)
+    is_new = datanode is not None and datanode.is_another_process(before)
     elapsed = facts.now - entry.gone_time
     found = progress(before.entries, before.expected_seconds, elapsed, datanode if is_new else None)
     step = max(1, before.entries // STEPS)

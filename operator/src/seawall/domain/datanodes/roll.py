@@ -32,6 +32,7 @@ from seawall.api.v1alpha1.rollout import RestartStatus
 from seawall.domain.datanodes.actions import RolloutAction
 from seawall.domain.datanodes.decision import DatanodeRoll, Observed, RollDecision
 from seawall.domain.datanodes.gate import DatanodeGate
+from seawall.domain.datanodes.in_time import in_time
 from seawall.domain.datanodes.maintenance import give_back, with_address
 from seawall.domain.datanodes.published import with_costs, with_progress
 from seawall.domain.decision import FAILURES, Decision
@@ -71,7 +72,8 @@ def decide(roll: DatanodeRoll, observed: Observed) -> Decision[DatanodeRoll, Rol
 def leave(status: RestartStatus, observed: Observed) -> RollDecision:
     """Restarts are nobody's business any more: the next thing to do to give maintenance back."""
     over: RollDecision = decided(status, Reason.LEAVING_MAINTENANCE, "the database has left maintenance", after=None)
-    return give_back(with_address(status, observed.facts), observed.facts) or over
+    facts = observed.facts
+    return give_back(in_time(with_address(status, facts), None, facts.now), facts) or over
 
 
 def _taken_up(roll: DatanodeRoll, gate: DatanodeGate) -> RestartStatus:
@@ -87,6 +89,6 @@ def _taken_up(roll: DatanodeRoll, gate: DatanodeGate) -> RestartStatus:
         "config_hash": first,
         "requested_config_hash": None if request is None else asked,
     }
-    found = with_address(status, facts).model_copy(update=update)
+    found = in_time(with_address(status, facts), entry, facts.now).model_copy(update=update)
     found = with_costs(found, facts, gate.due(found))
     return found if entry is None or not facts.statefulsets else with_progress(found, entry, facts)

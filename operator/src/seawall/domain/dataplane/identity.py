@@ -14,10 +14,11 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import StrEnum
+from functools import lru_cache
 
 import numpy as np
 
-from seawall.domain.columns import RegionIds, rows_of
+from seawall.domain.columns import RegionIds, distinct, rows_of
 from seawall.domain.dataplane.metadata import MetadataSnapshot
 from seawall.domain.dataplane.metadata_tables import RegionTopics, Routes
 from seawall.domain.dataplane.region_reports import region_reports
@@ -102,7 +103,7 @@ def _reports_without_address(reported: dict[int, DatanodeReport], snapshot: Meta
 def _regions_without_metadata(reported: dict[int, DatanodeReport], snapshot: MetadataSnapshot) -> str | None:
     """Single regions without metadata are left to the ledger: a table that is made or dropped has them for a moment."""
     regions = region_reports(reported.values())
-    led = np.unique(regions.region[regions.claims_to_lead])
+    led = distinct(regions.region[regions.claims_to_lead])
     if not len(led) or _knows_any(snapshot, led):
         return None
     return f"{len(led)} regions are reported and the metadata store knows none of them"
@@ -139,6 +140,7 @@ _COUNTED = frozenset({NodeRole.DATANODE, NodeRole.METASRV})
 """Datanodes open regions, and the metasrv tells them from where on: what a frontend runs changes nothing about it."""
 
 
+@lru_cache(maxsize=64)  # the few that run are asked at each look
 def parse_version(text: str) -> tuple[int, int, int] | None:
     """The version, a pre-release as the one before it would be; None if it is none."""
     found = _VERSION.fullmatch(text.strip())

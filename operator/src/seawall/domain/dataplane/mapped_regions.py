@@ -13,7 +13,7 @@ from enum import StrEnum
 
 import numpy as np
 
-from seawall.domain.columns import Ids, Mask, Numbers, RegionIds, any_by, everywhere, first_by
+from seawall.domain.columns import Ids, Mask, Numbers, RegionIds, any_by, are_same, everywhere, first_by, in_order
 from seawall.domain.dataplane.metadata import MetadataSnapshot
 from seawall.domain.dataplane.metadata_tables import PairTable, RegionKeys, RegionTopics
 
@@ -94,9 +94,9 @@ def map_regions(snapshot: MetadataSnapshot, topics: Iterable[str] = ()) -> Mappe
     names = tuple(sorted({*snapshot.topics, *topics, *keys.names, *options.names, *buried.names}))
     numbers = {name: number for number, name in enumerate(names)}
     keyed, optioned = _renumbered(keys, numbers), _renumbered(options, numbers)
-    if not len(buried) and np.array_equal(keyed, optioned) and np.array_equal(keys.region, options.region):
+    if not len(buried) and are_same(keyed, optioned) and are_same(keys.region, options.region):
         # As it is where nothing is made or dropped: there is nothing to merge.
-        rows = Ids.of_known(np.arange(len(keys), dtype=np.int64))
+        rows = in_order(len(keys))
         return MappedRegions(names, keyed, keys.region, rows, everywhere(len(keys)), _repeated(keys.region))
     topic = np.concatenate([keyed, optioned, _renumbered(buried, numbers)])
     region = np.concatenate([keys.region, options.region, buried.region])

@@ -8,6 +8,7 @@ from datetime import datetime
 
 import numpy as np
 
+from seawall.domain.columns import distinct
 from seawall.domain.dataplane.followers import Followers, find_followers, most_behind
 from seawall.domain.dataplane.identity import Node, weakest_version
 from seawall.domain.dataplane.mapped_regions import map_regions
@@ -81,7 +82,7 @@ def view_data_plane(
     return DataPlaneView(
         datanodes=len(snapshot.datanodes.keys() | reported),
         reporting=len(reporting(reports, now)),
-        regions=len(np.unique(mapped.region)),
+        regions=len(distinct(mapped.region)),
         topics_in_use=mapped.topics_in_use,
         store_id=snapshot.store_id,
         claims=snapshot.claims,
@@ -100,4 +101,4 @@ def _followers(reports: Sequence[DatanodeReport], routes: Routes) -> tuple[Follo
     """They, and how far the slowest is behind; where there are none, no report is looked at."""
     regions = region_reports(reports if len(routes.follower) else ())
     followers = find_followers(regions, routes)
-    return followers, most_behind(followers, regions)
+    return followers, most_behind(followers, regions) if len(followers) else None

@@ -1,4 +1,10 @@
-"""One look: what was read becomes the ledger's inputs, and what the process remembers of it.
+"""One observation: what was read becomes the ledger's inputs, and what the process remembers of it.
+
+    assess   _case           for how long is waited, whether all was read at one time, what was there before
+             _judge_logs     who the logs are: identities, findings, what a person readopts
+             _judge_reports  which reports count: staleness, evidence, regions that are declared dead
+             _bounds         what bounds deletes beside the regions: policies, holds, intents, verifications, restarts
+             _remember       what the next observation compares with
 
 The order in which everything is read anew is in `read.py`.
 """
@@ -7,14 +13,13 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
-from datetime import timedelta
 
-import numpy as np
-
-from seawall.domain.columns import Ids, Numbers, mask_of
+from seawall.domain.columns import Ids, Mask, mask_of
+from seawall.domain.dataplane.followers import Followers
 from seawall.domain.ledger import flushed_ids
 from seawall.domain.ledger.bounds import Claims, Watched, make_bounds
-from seawall.domain.ledger.dead_watch import Surroundings, find_dead
+from seawall.domain.ledger.dead_watch import DeadFound, Surroundings, find_dead
+from seawall.domain.ledger.fence import Finding
 from seawall.domain.ledger.followers import follower_bounds
 from seawall.domain.ledger.identities import (
     Identity,
@@ -24,11 +29,12 @@ from seawall.domain.ledger.identities import (
     first_records,
     marked_records,
     remembered_logs,
+    remembered_markers,
 )
 from seawall.domain.ledger.intents import FenceRecord
 from seawall.domain.ledger.ledger import Inputs
 from seawall.domain.ledger.mode import PruneMode
-from seawall.domain.ledger.policy import EffectivePolicy, Policy, Safety, counts_followers, effective_policy
+from seawall.domain.ledger.policy import EffectivePolicy, Policy, counts_followers
 from seawall.domain.ledger.read import Memory, Read
 from seawall.domain.ledger.regions import RegionsOfTopics, build_regions
 from seawall.domain.ledger.report_history import (
@@ -41,8 +47,9 @@ from seawall.domain.ledger.report_history import (
     watched_too_shortly,
 )
 from seawall.domain.ledger.restarts import kept_for_restarts
-from seawall.domain.ledger.tables import Topics, make_topics
+from seawall.domain.ledger.tables import Bounds, Freshness, Topics, make_topics
 from seawall.domain.ledger.unplaced import UnplacedWatch, stopped_topics, watch_unplaced
+from seawall.domain.ledger.waits import Waits, waits_of
 
 VANISHED_KEPT = 3_600_000
 """Milliseconds for which a region that vanished is remembered at least: another look may have a longer openGrace."""
@@ -71,73 +78,157 @@ class Assessment:
         return replace(self, inputs=replace(self.inputs, bounds=bounds))
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class _Case:
+    """What was read, beside what was observed before."""
+
+    memory: Memory
+    """Without what it has of logs that are other ones now."""
+    read: Read
+    table: RegionsOfTopics
+    waits: Waits
+    reports_history: ReportHistory
+    """With this observation."""
+    unplaced: tuple[UnplacedWatch, ...]
+    topics: Topics
+    follower_topics: Mask
+    """By topic, whether followers count."""
+    followers: Followers
+    """Those that count."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Logs:
+    """Who the logs are."""
+
+    identities: Mapping[str, Identity]
+    findings: Mapping[str, Finding]
+    adopted: set[str]
+    """The topics that a person readopts by this observation."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Reports:
+    """Which reports count."""
+
+    freshness: Freshness
+    dead: DeadFound
+    recorded_since: Mapping[tuple[str, int], int]
+    observed_at: Ids
+    """By topic, since when this process knows that the run's value is recorded."""
+
+
 def assess(memory: Memory, read: Read, prune_mode: PruneMode, policies: Iterable[Policy]) -> Assessment:
     """Puts together what was read. A topic without a policy is shown with the default times."""
+    case = _case(memory, read, tuple(policies))
+    logs, reports = _judge_logs(case), _judge_reports(case)
+    bounds = _bounds(case, logs, reports)
+    return Assessment(
+        _remember(case, logs, reports),
+        Inputs(prune_mode, case.table.regions, reports.freshness, case.topics, bounds),
+        case.table,
+        case.waits.policies,
+        logs.identities,
+        marked_records(case.read, logs.identities),
+        reports.dead.problems,
+    )
+
+
+def _case(memory: Memory, read: Read, policies: tuple[Policy, ...]) -> _Case:
     table = build_regions(read.reports, read.snapshot, read.logs)
-    names, regions = table.names, table.regions
     replaced = find_replaced(memory, read)
     memory = memory.without(replaced, _regions_of(table, replaced))
-    by_topic = _effective(names, tuple(policies))
-    stale_after, open_grace = _times(names, by_topic)
-    shortest_grace = int(open_grace.min(initial=_milliseconds(Safety().open_grace)))
-    read = _of_one_time(read, shortest_grace)
-    recorded_since = _recorded_since(memory, read)
+    waits = waits_of(table.names, policies)
+    read = _of_one_time(read, waits.shortest_grace)
     reports_history = advance(
         memory.reports_history,
-        names,
-        regions,
+        table.names,
+        table.regions,
         read.began,
-        keep_vanished=max(VANISHED_KEPT, int(open_grace.max(initial=0))),
-        longest_pause=shortest_grace,
+        keep_vanished=max(VANISHED_KEPT, waits.longest_grace),
+        longest_pause=waits.shortest_grace,
     )
     unplaced = watch_unplaced(memory.unplaced, table.unplaced, memory.reports_history, read.began)
-    topics = _topics(table, read, reports_history, open_grace, unplaced)
-    counts = mask_of((counts_followers(by_topic.get(name)) for name in names), len(names))
-    counted = table.followers.of_regions(regions.region[counts[regions.topic]])
-    identities = find_identities(memory, read, replace(table, followers=counted), topics, reports_history)
+    topics = _topics(table, read, reports_history, waits, unplaced)
+    counts = mask_of((counts_followers(waits.policies.get(name)) for name in table.names), len(table.names))
+    counted = table.followers.of_regions(table.regions.region[counts[table.regions.topic]])
+    return _Case(memory, read, table, waits, reports_history, unplaced, topics, counts, counted)
+
+
+def _judge_logs(case: _Case) -> _Logs:
+    memory, read = case.memory, case.read
+    table = replace(case.table, followers=case.followers)
+    identities = find_identities(memory, read, table, case.topics, case.reports_history)
     findings = find_findings(memory, read, table.names, identities)
-    adopted = {name for name, found in identities.items() if found.is_readopted}
-    observed_at = _recorded_at(names, read, recorded_since)
-    fresh = freshness(reports_history, regions, read.began, stale_after, Evidence(observed_at, open_grace))
+    return _Logs(identities, findings, {name for name, found in identities.items() if found.is_readopted})
+
+
+def _judge_reports(case: _Case) -> _Reports:
+    read, table, waits = case.read, case.table, case.waits
+    recorded_since = _recorded_since(case.memory, read)
+    observed_at = _recorded_at(table.names, read, recorded_since)
+    evidence = Evidence(observed_at, waits.open_grace)
+    fresh = freshness(case.reports_history, table.regions, read.began, waits.stale_after, evidence)
     around = Surroundings(
         began=read.began,
-        last_observation=memory.reports_history.observed_at,
+        last_observation=case.memory.reports_history.observed_at,
         table=table,
         snapshot=read.snapshot,
         reports=read.reports,
         processes=read.processes,
         pool=read.logs.keys(),
         stale=fresh.stale,
-        stale_after=stale_after,
-        open_grace=open_grace,
+        stale_after=waits.stale_after,
+        open_grace=waits.open_grace,
     )
-    dead = find_dead(memory.dead, read.dead, around)
+    dead = find_dead(case.memory.dead, read.dead, around)
+    fresh = replace(fresh, dead=dead.dead, contradicted=dead.contradicted)
+    return _Reports(fresh, dead, recorded_since, observed_at)
+
+
+def _bounds(case: _Case, logs: _Logs, reports: _Reports) -> Bounds:
+    read, regions = case.read, case.table.regions
     claims = Claims(
-        policies=by_topic,
+        policies=case.waits.policies,
         holds=read.holds,
         records=read.records,
         unreadable_records=read.unreadable_records,
         lost_records=read.lost_records,
         contested=read.contested,
-        fence_broken=frozenset(findings),
-        verified=tuple(each for each in read.verified if each.topic not in adopted),
+        fence_broken=frozenset(logs.findings),
+        verified=tuple(each for each in read.verified if each.topic not in logs.adopted),
         stopped=read.stopped,
         unused=read.unused,
-        dead=dead.sentences,
+        dead=reports.dead.sentences,
     )
-    too_short = watched_too_shortly(reports_history, read.began, open_grace)
-    long_enough = observed_at.known & (read.began - observed_at.numbers >= open_grace)
-    followers = follower_bounds(table.followers, regions, fresh.settled, regions.region[dead.dead], counts)
-    watched = Watched(too_short, long_enough, followers)
-    bounds = make_bounds(names, read.logs, claims, watched, read.shared_now or read.now)
-    bounds = replace(bounds, restarting=kept_for_restarts(read.restarts, regions, topics, bounds))
-    flushed = flushed_ids.remember(memory.flushed.forget(_regions_of(table, adopted)), regions, counted)
-    fresh = replace(fresh, dead=dead.dead, contradicted=dead.contradicted)
-    inputs = Inputs(prune_mode, regions, fresh, topics, bounds)
-    logs = remembered_logs(memory, read, findings, adopted)
-    records = first_records(memory, read, adopted)
-    found = Memory(reports_history, flushed, findings, recorded_since, dead.watches, logs, records, unplaced)
-    return Assessment(found, inputs, table, by_topic, identities, marked_records(read, identities), dead.problems)
+    bounds = make_bounds(case.table.names, read.logs, claims, _watched(case, reports), read.shared_now or read.now)
+    return replace(bounds, restarting=kept_for_restarts(read.restarts, regions, case.topics, bounds))
+
+
+def _watched(case: _Case, reports: _Reports) -> Watched:
+    began, grace, regions = case.read.began, case.waits.open_grace, case.table.regions
+    dead = regions.region[reports.dead.dead]
+    return Watched(
+        watched_too_shortly(case.reports_history, began, grace),
+        reports.observed_at.known & (began - reports.observed_at.numbers >= grace),
+        follower_bounds(case.table.followers, regions, reports.freshness.settled, dead, case.follower_topics),
+    )
+
+
+def _remember(case: _Case, logs: _Logs, reports: _Reports) -> Memory:
+    memory, read, table = case.memory, case.read, case.table
+    flushed = memory.flushed.forget(_regions_of(table, logs.adopted))
+    return Memory(
+        case.reports_history,
+        flushed_ids.remember(flushed, table.regions, case.followers),
+        logs.findings,
+        reports.recorded_since,
+        reports.dead.watches,
+        remembered_logs(memory, read, logs.findings, logs.adopted),
+        first_records(memory, read, logs.adopted),
+        case.unplaced,
+        remembered_markers(memory, read, logs.adopted),
+    )
 
 
 def _of_one_time(read: Read, open_grace: int) -> Read:
@@ -150,19 +241,6 @@ def _of_one_time(read: Read, open_grace: int) -> Read:
         return read
     unknown = {name: replace(log, log_start=None, high_watermark=None) for name, log in read.logs.items()}
     return replace(read, logs=unknown)
-
-
-def _effective(names: tuple[str, ...], policies: tuple[Policy, ...]) -> dict[str, EffectivePolicy]:
-    found = ((name, effective_policy(name, policies)) for name in names)
-    return {name: policy for name, policy in found if policy is not None}
-
-
-def _times(names: tuple[str, ...], policies: Mapping[str, EffectivePolicy]) -> tuple[Numbers, Numbers]:
-    """By topic staleAfter and openGrace, in milliseconds."""
-    safeties = [policies[name].safety if name in policies else Safety() for name in names]
-    stale = np.fromiter((_milliseconds(safety.stale_after) for safety in safeties), np.int64, count=len(names))
-    grace = np.fromiter((_milliseconds(safety.open_grace) for safety in safeties), np.int64, count=len(names))
-    return stale, grace
 
 
 def _recorded_since(memory: Memory, read: Read) -> dict[tuple[str, int], int]:
@@ -178,11 +256,10 @@ def _topics(
     table: RegionsOfTopics,
     read: Read,
     reports_history: ReportHistory,
-    open_grace: Numbers,
+    waits: Waits,
     unplaced: tuple[UnplacedWatch, ...],
 ) -> Topics:
-    grace = dict(zip(table.names, open_grace.tolist(), strict=True))
-    longest = int(open_grace.max(initial=0))
+    grace, longest = dict(zip(table.names, waits.open_grace.tolist(), strict=True)), waits.longest_grace
     others_report = advanced_within(reports_history, read.began, longest)
     stopped = stopped_topics(unplaced, table.names, read.began, open_grace=longest, others_report=others_report)
     return make_topics(
@@ -206,7 +283,3 @@ def _regions_of(table: RegionsOfTopics, topics: set[str]) -> list[int]:
         if topics
         else []
     )
-
-
-def _milliseconds(duration: timedelta) -> int:
-    return duration // timedelta(milliseconds=1)

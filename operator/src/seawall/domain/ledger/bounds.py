@@ -8,6 +8,7 @@ from datetime import datetime
 
 import numpy as np
 
+from seawall.domain.clocks import is_to_come
 from seawall.domain.columns import Ids, Mask, mask_of
 from seawall.domain.ledger.declarations import Unused
 from seawall.domain.ledger.followers import FollowerBounds
@@ -16,7 +17,6 @@ from seawall.domain.ledger.holds import lowest_claims
 from seawall.domain.ledger.intents import FenceRecord
 from seawall.domain.ledger.policy import EffectivePolicy, Level, Requirement
 from seawall.domain.ledger.tables import Bounds, TopicLog
-from seawall.domain.times import CLOCKS_AGREE
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,7 +139,7 @@ def _fitting(claims: Claims, ids: Mapping[str, str | None], now: datetime) -> di
         # No bad one began after the newest bad one was over: whatever did, is good.
         is_newer = run.topic not in doubted or run.began_at > doubted[run.topic]
         # By a clock that was ahead it would be newer than bad ones of later, and for longer than it may count.
-        is_ahead = run.finished_at - now > CLOCKS_AGREE
+        is_ahead = is_to_come(run.finished_at, now)
         if is_newer and required is not None and not is_ahead and run.level >= required.level:
             found.setdefault(run.topic, []).append(run)
     return found

@@ -24,7 +24,7 @@ from seawall.api.meta import DEAD_ANNOTATION, UNUSED_ANNOTATION
 from seawall.api.v1alpha1.purge_template import matches_any
 from seawall.domain.clocks import TrustedTime
 from seawall.domain.text import few
-from seawall.domain.times import DECLARATION_LONGEST
+from seawall.domain.times import DECLARATION_LONGEST, DECLARATION_SKEW
 
 _REASON_AND_EXPIRY = r"(?P<reason>.*\S.*)@(?P<expires>[^@]+)"
 _GROUNDS = re.compile(_REASON_AND_EXPIRY, re.DOTALL)
@@ -110,9 +110,14 @@ def _why_not_now(annotation: str, expires: datetime, written: str, time: Trusted
         return doubtful(annotation, time)
     if expires <= now:
         return f"{annotation} has expired: remove it"
-    if expires > now + DECLARATION_LONGEST:
+    if is_too_far(expires, now):
         return f"{annotation}: the expiry {written} is more than 24 hours ahead"
     return None
+
+
+def is_too_far(expires: datetime, now: datetime) -> bool:
+    """Whether an expiry is further ahead than any may be, whoever's clock it was written by."""
+    return expires - now > DECLARATION_LONGEST + DECLARATION_SKEW
 
 
 def doubtful(annotation: str, time: TrustedTime) -> str:

@@ -23,9 +23,8 @@ from enum import StrEnum
 from seawall.api.meta import READOPT_ANNOTATION
 from seawall.api.v1alpha1.data_plane_status import readoption_token
 from seawall.domain.clocks import TrustedTime
-from seawall.domain.ledger.declarations import doubtful, parse_grounds
+from seawall.domain.ledger.declarations import doubtful, is_too_far, parse_grounds
 from seawall.domain.ledger.intents import FenceRecord, raise_intent
-from seawall.domain.times import DECLARATION_LONGEST
 
 _EXAMPLE = "restored from backup@2026-12-24T18:00:00Z"
 
@@ -81,6 +80,8 @@ class ObservedLog:
     """What was cut off since this process observed the log last, as a clause: it may have grown beyond again."""
     issued: int | None = None
     """As in `MetadataSnapshot`: it tells whether the store went back; None: `revision` does."""
+    newest_route: int | None = None
+    """The greatest revision at which the route of any region was written; None: there is none."""
 
     @property
     def issued_revision(self) -> int | None:
@@ -277,7 +278,7 @@ class Readoption:
 
     def problem(self, now: datetime) -> str | None:
         """Why it is not followed, in one sentence; it never will be: it is marked as used."""
-        if self.expires - now <= DECLARATION_LONGEST:
+        if not is_too_far(self.expires, now):
             return None
         return "seawall.dev/readopt expires more than 24 hours ahead and is not followed: set one that expires sooner"
 

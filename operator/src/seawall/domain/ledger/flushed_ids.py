@@ -17,6 +17,7 @@ from seawall.domain.columns import (
     any_by,
     choose,
     first_by,
+    first_rows,
     found_at,
     greatest,
     least_of_all,
@@ -82,8 +83,7 @@ def remember(before: FlushedIds, regions: Regions, followers: Followers) -> Flus
 
     Of a region with followers that count, the lowest of all: any of them may lead next, and opens from where it is.
     """
-    region, first = np.unique(regions.region, return_index=True)
-    rows = first.astype(np.int64)
+    region, rows, _ = first_rows(regions.region)
     at = rows_of(before.region, region)
     old_data, old_metadata = found_at(before.data, at), found_at(before.metadata, at)
     data = greatest(old_data, regions.data_flushed.take(rows))

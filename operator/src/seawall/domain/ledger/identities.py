@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime
 
 from seawall.domain.ledger import fence, flushed_ids
-from seawall.domain.ledger.fence import Finding, ObservedLog, Readoption, Verdict
-from seawall.domain.ledger.intents import FenceRecord, database_digest
+from seawall.domain.ledger.fence import Break, Finding, ObservedLog, Readoption, Verdict
+from seawall.domain.ledger.intents import FenceRecord, database_digest, in_seconds
 from seawall.domain.ledger.read import Memory, Read
 from seawall.domain.ledger.regions import RegionsOfTopics
 from seawall.domain.ledger.report_history import ReportHistory, is_newest, is_settled
 from seawall.domain.ledger.tables import TopicLog, Topics
+
+_FELL = "metadata of before were restored, or a metasrv that was frozen wrote late"
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +40,7 @@ def identify(
     *,
     shared_now: datetime,
     went_back: bool = False,
+    fallen: Finding | None = None,
 ) -> Identity:
     """What the fence says of a log after one more look.
 
@@ -50,8 +52,11 @@ def identify(
         now: the operator's wall clock.
         shared_now: the clock by which verdicts are written.
         went_back: it says that of metadata that had gone back: nobody could find by them what is broken before that.
+        fallen: that the topic's marker is lower than it was.
     """
     finding = fence.find_break(record, observed)
+    if fallen is not None and (finding is None or finding.what is Break.STANDING):
+        finding = fallen
     if record is None:
         verdict = fence.judge(before, finding)
         first = fence.renew(fence.first_record(observed), observed, verdict)
@@ -70,14 +75,30 @@ def identify(
         renewed.broken != record.broken
         or renewed.leader_epoch != record.leader_epoch
         or renewed.readopted != record.readopted
-        or (verdict is Verdict.WHOLE and (_is_outdated(record, observed) or _lacks_database(record, observed)))
+        or (verdict is Verdict.WHOLE and _is_outdated(record, observed))
     )
     return Identity(verdict, finding, renewed, is_urgent=is_urgent)
 
 
 def _is_outdated(record: FenceRecord, observed: ObservedLog) -> bool:
-    """Whether the log could be cut between what is recorded and what is flushed, and nobody would notice."""
+    """Whether something could go back, and nobody would notice by the record."""
+    return _lacks_end(record, observed) or _lacks_regions(record, observed) or _lacks_database(record, observed)
+
+
+def _lacks_end(record: FenceRecord, observed: ObservedLog) -> bool:
+    """Whether the log could be cut between what is recorded and what is flushed."""
     return observed.max_flushed is not None and observed.max_flushed >= record.high_watermark
+
+
+def _lacks_regions(record: FenceRecord, observed: ObservedLog) -> bool:
+    """Whether a region was made, or moved, since: metadata without it must be older than the record.
+
+    Rows of a PostgreSQL with open transactions may be newer than the revision of what was read: a record that would be
+    no newer is not written again and again.
+    """
+    recorded = _greatest(record.revision, record.issued_revision) or 0
+    now = _greatest(observed.revision, observed.issued_revision) or 0
+    return observed.newest_route is not None and recorded < min(observed.newest_route, now)
 
 
 def _lacks_database(record: FenceRecord, observed: ObservedLog) -> bool:
@@ -87,9 +108,14 @@ def _lacks_database(record: FenceRecord, observed: ObservedLog) -> bool:
 
 def _readopted(observed: ObservedLog, adoption: Readoption, at: datetime) -> Identity:
     """A new record; what does not fit even then (the log still ends before a known id) is a finding again."""
-    record = fence.first_record(observed, adoption.token, math.ceil(at.timestamp()))
+    record = fence.first_record(observed, adoption.token, in_seconds(at))
     finding = fence.find_break(record, replace(observed, went_back=None, cut=None))
     return Identity(fence.judge(None, finding), finding, record, is_urgent=True, is_readopted=True)
+
+
+def _begun_anew(found: Identity, at: datetime) -> Identity:
+    """Its record was gone, and nobody can see what was cut off meanwhile: what was verified before counts no more."""
+    return found if found.record is None else replace(found, record=replace(found.record, readopted_at=in_seconds(at)))
 
 
 def find_replaced(memory: Memory, read: Read) -> set[str]:
@@ -101,7 +127,7 @@ def find_replaced(memory: Memory, read: Read) -> set[str]:
     found, first = set[str](), memory.records or {}
     for name, log in read.logs.items():
         record = read.records.get(name)
-        is_right = record is not None and record.topic_id == log.topic_id and not record.broken
+        is_right = record is not None and record.is_good_for(log.topic_id)
         known = {each.topic_id for each in (memory.logs.get(name), first.get(name)) if each is not None}
         if is_right and known - {log.topic_id}:
             found.add(name)
@@ -120,9 +146,10 @@ def find_identities(
     known = flushed_ids.greatest_known_ids(regions, topics.marker)
     lowest = flushed_ids.lowest_by_topic(regions, table.followers, len(names))
     highest = flushed_ids.greatest_flushed_ids(regions, len(names))
+    routes = regions.route_revision.greatest_by(regions.topic, len(names))
     heads = [head for head in (read.snapshot, read.newest_head) if head is not None]
     revision, issued = max(head.revision for head in heads), max(head.issued_revision for head in heads)
-    database = database_digest(read.snapshot.store_id)
+    database, fallen = database_digest(read.snapshot.store_id), _fallen_markers(memory, read)
     found: dict[str, Identity] = {}
     for row, name in enumerate(names):
         log = read.logs.get(name)
@@ -144,12 +171,43 @@ def find_identities(
             database,
             _cut_clause(memory, read, name),
             issued if issued != revision else None,
+            routes.at(row),
         )
         record, before, shared = read.records.get(name), memory.findings.get(name), read.shared_now or read.now
-        found[name] = identify(
-            record, observed, before, read.readoption, read.now, shared_now=shared, went_back=read.went_back
+        identity = identify(
+            record,
+            observed,
+            before,
+            read.readoption,
+            read.now,
+            shared_now=shared,
+            went_back=read.went_back,
+            fallen=fallen.get(name),
         )
+        found[name] = _begun_anew(identity, shared) if name in read.begun_anew else identity
     return found
+
+
+def _markers(read: Read) -> dict[str, int]:
+    found = ((name, marker.pruned_entry_id) for name, marker in read.snapshot.topics.items())
+    return {name: at for name, at in found if at is not None}
+
+
+def _fallen_markers(memory: Memory, read: Read) -> dict[str, Finding]:
+    """Of a store whose rows somebody wrote back, or whose revision was raised with the copy, nothing else went back."""
+    before = {} if read.went_back else memory.markers
+    fallen = {name: at for name, at in _markers(read).items() if at < before.get(name, 0)}
+    sentences = {
+        name: f"the pruned marker of {name} went back from {before[name]} to {at}: {_FELL}"
+        for name, at in fallen.items()
+    }
+    return {name: Finding(Break.METADATA_WENT_BACK, sentence) for name, sentence in sentences.items()}
+
+
+def remembered_markers(memory: Memory, read: Read, adopted: Collection[str]) -> dict[str, int]:
+    """The greatest of each topic; where a person says that the metadata, or a log, are right, as they are now."""
+    before = {} if read.went_back else {name: at for name, at in memory.markers.items() if name not in adopted}
+    return {**before, **{name: max(at, before.get(name, 0)) for name, at in _markers(read).items()}}
 
 
 def _greatest(*numbers: int | None) -> int | None:

@@ -40,9 +40,12 @@ from __future__ import annotations
 
 import base64
 import binascii
+import math
 import zlib
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from datetime import datetime
+from functools import lru_cache
 from hashlib import blake2b
 
 from seawall.domain.errors import SeawallError
@@ -106,8 +109,12 @@ class FenceRecord:
     issued: int | None = None
     """The greatest revision that any writer of the metadata store may have had then; it only rises. None: as above."""
     readopted_at: int | None = None
-    """When a person readopted the log, by which this record began: seconds since 1970, rounded up. None: nobody did, or
-    an older Seawall wrote it."""
+    """When a person readopted the log, by which this record began (`in_seconds`). None: nobody did, or an older Seawall
+    wrote it."""
+
+    def is_good_for(self, topic_id: str | None) -> bool:
+        """Whether it is about the log of this topic id, and its fence was not found broken; None is of no log."""
+        return self.topic_id == topic_id and not self.broken
 
     @property
     def is_of_old_format(self) -> bool:
@@ -129,6 +136,12 @@ def database_digest(store_id: str) -> bytes:
     return blake2b(store_id.encode(), digest_size=_DATABASE_ID).digest()
 
 
+def in_seconds(readopted: datetime) -> int:
+    """As a record keeps it: since 1970, rounded up."""
+    return math.ceil(readopted.timestamp())
+
+
+@lru_cache(maxsize=16_384)
 def name_hash(topic: str) -> bytes:
     """The key of a topic in its shard."""
     return blake2b(topic.encode(), digest_size=_HASH).digest()

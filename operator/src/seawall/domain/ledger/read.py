@@ -63,6 +63,8 @@ class Read:
     """The datanodes that restart, as the WALCluster's status says."""
     lost_records: frozenset[str] = frozenset()
     """Topics whose shard of records is gone, although it was written once."""
+    begun_anew: frozenset[str] = frozenset()
+    """Topics of which that is so, and whose records begin anew because a person says so."""
     contested: bool = False
     """Another WALCluster claims the same topics."""
     newest_head: StoreHead | None = None
@@ -96,6 +98,8 @@ class Memory:
     """The records as they were when this process began: newer ones may know of flushes that came after the reports."""
     unplaced: tuple[UnplacedWatch, ...] = ()
     """Reports of regions that no metadata know."""
+    markers: Mapping[str, int] = field(default_factory=dict)
+    """By topic the greatest pruned marker: it only rises."""
 
     @classmethod
     def at_start(cls, now: int) -> Memory:
@@ -107,4 +111,9 @@ class Memory:
         if not topics:
             return self
         kept = {name: record for name, record in (self.records or {}).items() if name not in topics}
-        return replace(self, flushed=self.flushed.forget(regions), records=None if self.records is None else kept)
+        return replace(
+            self,
+            flushed=self.flushed.forget(regions),
+            records=None if self.records is None else kept,
+            markers={name: marker for name, marker in self.markers.items() if name not in topics},
+        )

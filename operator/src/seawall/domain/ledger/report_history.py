@@ -34,7 +34,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from seawall.domain.columns import Ids, Mask, Numbers, RegionIds, choose, found_at, rows_of
+from seawall.domain.columns import Ids, Mask, Numbers, RegionIds, choose, first_rows, found_at, in_order, rows_of
 from seawall.domain.ledger.tables import Freshness, Regions
 
 RETURNS = 3
@@ -74,6 +74,8 @@ class WentBack:
             epoch: of the reports of this look; unknown: there is none.
             reported_at: when they were made.
         """
+        if not np.count_nonzero(late) and not np.count_nonzero(self.epoch.known):
+            return WentBack.none(), late  # as nearly always
         goes_on = late & self.epoch.equals(epoch) & ~self.reported_at.above(reported_at)
         counted: Numbers = self.advances.numbers + reported_at.above(self.reported_at)
         advances = Ids.of_known(np.where(goes_on, counted, 0))
@@ -132,6 +134,8 @@ class ReportHistory:
 
     def rows(self, regions: Regions) -> Ids:
         """For each row of a table its row here. That of the last look needs no search; any other gets one."""
+        if self.region is regions.region:
+            return in_order(len(regions))
         rows = self.rows_of_table
         if len(rows) == len(regions) and np.array_equal(self.region[rows], regions.region):
             return Ids.of_known(rows)
@@ -174,8 +178,7 @@ def advance(
 
     `keep_vanished` is the longest openGrace, in milliseconds, and `longest_pause` the shortest.
     """
-    region, first, rows_of_table = np.unique(regions.region, return_index=True, return_inverse=True)
-    rows = first.astype(np.int64)
+    region, rows, rows_of_table = first_rows(regions.region)
     leader, epoch, route = regions.leader.take(rows), regions.epoch.take(rows), regions.route_revision.take(rows)
     reported = regions.reported_at.take(rows)
     at = rows_of(before.region, region)
@@ -195,7 +198,7 @@ def advance(
         names=names,
         topic=regions.topic[rows],
         region=region,
-        rows_of_table=rows_of_table.astype(np.int64),
+        rows_of_table=rows_of_table,
         leader=leader,
         route_revision=route,
         epoch=choose(kept, old_epoch, epoch),
@@ -214,10 +217,8 @@ def freshness(
 ) -> Freshness:
     """What the sightings say of each row of `regions`; the last look was of the same table. No row is dead."""
     at = reports_history.rows(regions)
-    advanced_at, earlier = (
-        found_at(reports_history.advanced_at, at),
-        found_at(reports_history.earlier_arrived_after, at),
-    )
+    advanced_at = found_at(reports_history.advanced_at, at)
+    earlier = found_at(reports_history.earlier_arrived_after, at)
     newest = is_newest(reports_history, regions)
     none = np.zeros(len(regions), np.bool_)
     return Freshness(

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from datetime import datetime
 
-from pydantic import ValidationError
+from pydantic import AwareDatetime, ValidationError
 
 from seawall.api.meta import StatusModel
 from seawall.domain.managed_kafka.certificates import Certificate
@@ -30,7 +30,7 @@ class ReadCertificate(StatusModel):
     digest: str
     signed_by: tuple[str, ...] = ()
     trusts: tuple[str, ...] = ()
-    expires: datetime | None = None
+    expires: AwareDatetime | None = None
 
 
 def annotation_of(now: Certificate) -> str:
@@ -50,6 +50,12 @@ def parse_read(text: str | None) -> ReadCertificate | None:
         return None if text is None else ReadCertificate.model_validate_json(text)
     except ValidationError:
         return None
+
+
+def reads_alike(one: str | None, other: str | None) -> bool:
+    """Whether who is made of either template reads the same, as far as both tell; how they tell it does not matter."""
+    first, second = parse_read(one), parse_read(other)
+    return first is None or second is None or first.digest == second.digest
 
 
 def why_strangers(now: Certificate, read: Mapping[int, ReadCertificate], ended: Mapping[int, datetime]) -> str | None:

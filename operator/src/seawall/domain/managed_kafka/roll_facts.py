@@ -17,6 +17,7 @@ from seawall.domain.managed_kafka.identity import NodeRecord
 from seawall.domain.managed_kafka.names import CERTIFICATE_ANNOTATION, TEMPLATE_HASH_ANNOTATION
 from seawall.domain.managed_kafka.node import Node
 from seawall.domain.managed_kafka.objects import ObjectKind, spec_hash
+from seawall.domain.managed_kafka.renewal import reads_alike
 from seawall.domain.managed_kafka.tokens import heard_of
 from seawall.domain.managed_kafka.voters import has_caught_up
 from seawall.domain.partitions import BrokerState
@@ -115,7 +116,7 @@ def _member(case: Case, node: Node, pod: FoundPod) -> KafkaNode:
         is_caught_up=None if isinstance(answer, str) else is_caught_up(case, answer, node),
         cause=cause_of(case, node),
         has_newest_template=made_by == declared and case.certificate in {None, certificate},
-        has_own_template=(made_by, certificate) == (pod.template, pod.certificate),
+        has_own_template=made_by == pod.template and reads_alike(certificate, pod.certificate),
         declared=declared,
         stranger=case.why_stranger(node),
         runs=pod.is_started,

@@ -76,10 +76,11 @@ class WriteIntents:
 
 @dataclass(frozen=True, slots=True)
 class DeleteRecords:
-    """Delete the records before each offset: one batch, of logs with these ids."""
+    """Delete the records before each offset: one batch, of logs with these ids, led in these epochs."""
 
     before: Mapping[str, int]
     topic_ids: Mapping[str, str]
+    epochs: Mapping[str, int]
     pool: PoolId
     cluster: ObservedCluster
 

@@ -182,11 +182,13 @@ def _deletes(case: Case, may: dict[str, int]) -> tuple[PurgeAction, ...]:
             before[topic] = min(intent, to)
     logs = case.state.observation.read.logs
     topic_ids = {topic: found for topic in before if (found := logs[topic].topic_id) is not None}
+    epochs = {topic: epoch for topic in topic_ids if (epoch := logs[topic].leader_epoch) is not None}
     return (
         (
             DeleteRecords(
                 {topic: before[topic] for topic in topic_ids},
                 topic_ids,
+                epochs,
                 case.state.observation.pool,
                 case.state.observation.cluster,
             ),

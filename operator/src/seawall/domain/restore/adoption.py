@@ -39,11 +39,7 @@ def adopt(case: Case) -> RestoreDecision:
     if (absent := wait_for_absent(case, pool)) is not None:
         return absent
     records, known = _records(case, pool), pool.shards.of_topics(planned_names(case))
-    new = {
-        name: record
-        for name, record in records.items()
-        if name not in known or not is_adopted(known[name], record.topic_id)
-    }
+    new = _without_good(records, known)
     if not new:
         rows = tuple(_with_ends(row, records.get(row.name)) for row in case.status.topics)
         message = f"{case.status.message}{and_besides(case.status)}"
@@ -52,6 +48,15 @@ def adopt(case: Case) -> RestoreDecision:
         case.goes_on(Reason.ADOPTING, f"it adopts {listed(list(new))}"),
         AdoptLogs(pool.id, pool.shards.changed(new), tuple(new)),
     )
+
+
+def _without_good(records: Mapping[str, FenceRecord], known: Mapping[str, FenceRecord]) -> dict[str, FenceRecord]:
+    """The records of logs of which none is known that is good for them."""
+    return {
+        name: record
+        for name, record in records.items()
+        if name not in known or not known[name].is_good_for(record.topic_id)
+    }
 
 
 def _why_not_adopted(case: Case, records: Mapping[str, FenceRecord]) -> RestoreDecision | None:
@@ -83,8 +88,3 @@ def _with_ends(row: RestoredTopic, record: FenceRecord | None) -> RestoredTopic:
     if record is None:
         return row
     return row.model_copy(update={"start": record.log_start, "end": record.high_watermark})
-
-
-def is_adopted(record: FenceRecord, topic_id: str) -> bool:
-    """Whether Seawall's record is about this log, and not broken."""
-    return record.topic_id == topic_id and not record.broken

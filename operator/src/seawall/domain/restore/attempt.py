@@ -51,7 +51,7 @@ def run(case: Case, command: str, judge: Judge) -> RestoreDecision:
     end = _check_request(case)
     if end is not None:
         return end
-    lost = why_lost(case.key.name, case.status.application_uid, application)
+    lost = why_lost(case.key.name, case.status.application_uid or case.observed.made_uid, application)
     if lost is not None:
         return case.attempt_is_over(Outcome.INTERRUPTED, lost)
     return _submit(case, command) if application is None else _follow(case, application, judge)

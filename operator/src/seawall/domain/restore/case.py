@@ -48,6 +48,8 @@ class PoolNow:
     offsets: Mapping[str, LogOffsets | TopicFailure]
     """Of those that there are."""
     shards: ReadShards
+    younger: frozenset[str] = frozenset()
+    """Those that have a record from after the attempt made them, by its timestamp, as far as Kafka says so."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,6 +81,8 @@ class Observed:
     """The WALCluster; None: there is none, or it is being deleted."""
     request: ConfigMap | None = None
     application: SparkApplication | None = None
+    made_uid: str | None = None
+    """UID of the application of this attempt that this process made; None: it has made none that it knows of."""
     driver: Driver = None
     needs: Mapping[str, TopicNeeds] | None = None
     """What is known of the database's own files; None: nobody asked."""
@@ -95,6 +99,8 @@ class Observed:
     """A backup that deletes the chain that is meant."""
     obstacle: str | None = None
     """Why the parts of the attempt cannot be read: the API server refuses. Then nothing is known of them."""
+    outlives_ttl: str | None = None
+    """Why it must stay after its ttl, in one clause. None: it may go, or is not over."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -96,6 +96,8 @@ def decide(obj: WALRestore, observed: Observed) -> RestoreDecision:
         return silent(obj, "the restore is being deleted, and its applications with it")
     if obj.status.is_over and has_topics:
         return release(obj.status)
+    if observed.outlives_ttl is not None:
+        return silent(obj, f"the restore is over, and stays: {observed.outlives_ttl}")
     if obj.status.is_over:
         return wait_for_ttl(obj, "restore", obj.status.completion_time, observed.now)
     decision = let_go(obj, observed) if is_deleted else _decide(_in_time(obj, observed.now), observed)

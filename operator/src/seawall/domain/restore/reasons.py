@@ -64,8 +64,8 @@ class Reason(StrEnum):
     Make another restore."""
     NOT_OURS = "NotOurs"
     """Stalled. The end: something else wrote to a topic while it was restored, made it again, or may have: the database
-    was started too early, say. What is there is left as it is. Find out who writes; then delete the topics, and make
-    another restore."""
+    was started too early, say, or somebody deleted the SparkApplication, and no process knows that it was there. What
+    is there is left as it is. Find out who writes; then delete the topics, and make another restore."""
     TOO_LARGE = "TooLarge"
     """Stalled. The end: more bytes would come back than `scratch.maxBytes` allows. Nothing was made. Select fewer
     topics, or allow more."""

@@ -23,7 +23,7 @@ from seawall.domain.restore.actions import ClaimTopics, MakeTopics
 from seawall.domain.restore.attempt import freeze
 from seawall.domain.restore.case import NO_TOPIC, Case, DatabaseNow, PoolNow, RestoreDecision
 from seawall.domain.restore.contract import plan_request, write_restore_request
-from seawall.domain.restore.kafka_now import is_shown, why_silent, why_unshown
+from seawall.domain.restore.kafka_now import is_shown, why_silent
 from seawall.domain.restore.reasons import Reason
 from seawall.domain.spark_job.request import PATHS, kafka_of
 from seawall.domain.text import listed
@@ -53,10 +53,10 @@ def _prepare(case: Case, pool: PoolNow) -> RestoreDecision:
     return _freeze(case)
 
 
-def pool_for_writing(case: Case, *, by_ids: bool = False) -> PoolNow | RestoreDecision:
+def pool_for_writing(case: Case, why: Callable[[PoolNow, str], str | None] = why_silent) -> PoolNow | RestoreDecision:
     """What Kafka has, if the database is stopped and nobody else is at work; or what is waited for.
 
-    What only goes by the ids that are recorded needs no offsets, and so no leader of what goes.
+    `why` says why not enough is known of a topic.
     """
     other, database, pool = case.observed.other, case.observed.database, case.observed.pool
     if other is not None:
@@ -66,7 +66,7 @@ def pool_for_writing(case: Case, *, by_ids: bool = False) -> PoolNow | RestoreDe
         return waits
     if not isinstance(pool, PoolNow):
         return case.stays(case.goes_on(Reason.KAFKA_UNREACHABLE, pool or "nobody has asked yet"))
-    if (silent := why_unknown(case, pool, why_unshown if by_ids else why_silent)) is not None:
+    if (silent := why_unknown(case, pool, why)) is not None:
         return case.stays(case.goes_on(Reason.KAFKA_UNREACHABLE, silent))
     wanted = case.kafka.topics.replication_factor
     if pool.online < wanted:
@@ -129,7 +129,7 @@ def _require_none(case: Case, pool: PoolNow) -> RestoreDecision:
         return case.ends(Reason.TOPIC_NOT_EMPTY, f"{message}: the database would read them; delete it first")
     stopped_as = None if case.observed.database is None else case.observed.database.stopped_as
     verdict = case.goes_on(Reason.MAKING_TOPICS, "Kafka has none of the topics")
-    return case.becomes(verdict, none_existed=True, stopped_as=stopped_as)
+    return case.becomes(verdict, none_existed=True, made_time=case.now, stopped_as=stopped_as)
 
 
 def _why_outdated(case: Case, pool: PoolNow) -> str | None:

@@ -19,8 +19,11 @@ mid-roll is part of it.
 from __future__ import annotations
 
 from collections.abc import Collection
+from datetime import datetime
 
+from seawall.api.v1alpha1.disruption import Disruption
 from seawall.api.v1alpha1.rollout import RollStage
+from seawall.domain.clocks import not_to_come
 from seawall.domain.conditions import Verdict
 from seawall.domain.decision import Decision, Published
 from seawall.domain.rollout.begin import begin_next
@@ -40,11 +43,16 @@ def decide(roll: Roll[StatusT], gate: RolloutGate[StatusT, ActionT, MemberT]) ->
     if unknown is not None:
         return journaled(entry, unknown)
     if entry is not None and entry.kind == gate.kind:
-        return finish(status, entry, gate)
+        return finish(status, _in_time(entry, gate.now), gate)
     first = gate.before_next(status)
     if first is not None:
         return journaled(entry, first)
     return begin_next(roll, gate) if gate.due(status) else journaled(entry, _end(status, gate))
+
+
+def _in_time(entry: Disruption, now: datetime) -> Disruption:
+    """No wait is counted from a time that is to come: one of several API servers may have a clock that was ahead."""
+    return entry.model_copy(update={"gone_time": not_to_come(entry.gone_time, now)})
 
 
 def published(

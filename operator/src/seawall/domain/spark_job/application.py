@@ -22,6 +22,8 @@ from seawall.domain.spark_job.request import KAFKA_FOLDER
 
 OVER = frozenset({"COMPLETED", "FAILED"})
 """The states in which nothing happens any more: with restartPolicy Never, a submission that fails ends in FAILED."""
+RERUN = "PENDING_RERUN"
+"""The state in which the driver before goes, and another begins."""
 
 NEEDS_PERSON = frozenset(
     {
@@ -93,8 +95,24 @@ class Stuck:
         return self.reason in NEEDS_PERSON or _MISSING_CLAIM.search(self.message) is not None
 
 
-Driver = Ended | Stuck | None
-"""A driver; None: there is none, or it runs."""
+@dataclass(frozen=True, slots=True)
+class Works:
+    """A driver that runs, whatever the Spark Operator says of its application.
+
+    Where the API server is away when it has just begun an application anew, its word for good is PENDING_RERUN, and it
+    waits for that very driver to go (kubeflow/spark-operator 2.4, `reconcilePendingRerunSparkApplication`).
+    """
+
+
+Driver = Ended | Stuck | Works | None
+"""A driver; None: there is none, or it begins, or goes."""
+
+
+def works(application: SparkApplication | None, driver: Driver) -> bool:
+    """Whether there is one that does what it is for."""
+    if application is None or application.is_over:
+        return False
+    return application.state == "RUNNING" or isinstance(driver, Works)
 
 
 SPARK_VERSION = "4.0.0"

@@ -75,6 +75,8 @@ def _after_the_end(
     left_over = leftovers(obj, observed)
     if left_over:
         return silent(obj, "what its attempts have left goes", None, *left_over)
+    if observed.obstacle is not None:  # who cannot read what there is does not know that it may go
+        return with_edit_observed(obj, silent(obj, f"the {kind.noun} is over, and stays: {observed.obstacle}"))
     if observed.outlives_ttl is not None:
         return with_edit_observed(obj, silent(obj, f"the {kind.noun} is over, and stays: {observed.outlives_ttl}"))
     return with_edit_observed(obj, wait_for_ttl(obj, kind.noun, obj.status.completion_time, observed.now))

@@ -105,7 +105,7 @@ def _freeze(case: Case[SpecT, StatusT], found: WALHold) -> JobDecision[StatusT]:
         return _go_on(case)
     if not isinstance(case.observed.observation, Observation) and case.kind.needs_observation(case.obj):
         return _unavailable(case, case.observed.observation)
-    request = case.kind.plan_request(case, {} if isinstance(found.spec, InvalidSpec) else found.spec.topics)
+    request = case.kind.plan_request(case, found.status.granted)  # what its spec claims by now may not be granted
     if isinstance(request, Decision):
         return request
     kept = frozen_request(case.key, request.data)

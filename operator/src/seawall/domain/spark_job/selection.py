@@ -121,6 +121,10 @@ class Topics:
         marker = self._case.topics.marker.at(self.rows[name]) if is_read else None
         return 0 if marker is None else marker + 1
 
+    def marker(self, name: str) -> int:
+        """The pruned marker; 0: there is none, or it is not known."""
+        return self._case.topics.marker.at(self.rows[name]) or 0
+
     def is_idle(self, name: str) -> bool:
         """Whether no region writes to it."""
         return bool(self._without_regions[self.rows[name]])

@@ -25,7 +25,7 @@ from seawall.domain.spark_job.case import GRANTED
 from seawall.domain.subscription.actions import SubscriptionAction
 from seawall.domain.subscription.brokers import Brokers
 from seawall.domain.subscription.committed.chain import Chains
-from seawall.domain.subscription.committed.progress import Newest, Reader
+from seawall.domain.subscription.committed.progress import Committed, Newest, Reader
 from seawall.domain.subscription.logs import Halt, LogsNow, Position, judge
 from seawall.domain.subscription.written import Written, certain, find_written
 from seawall.domain.times import JOB_POLL_SECONDS
@@ -66,6 +66,8 @@ class Observed:
     """One that was just taken, if there is none yet."""
     seconds_behind: Mapping[str, int] = field(default_factory=dict)
     """By topic that is behind for how long it has been, at least."""
+    seconds_beginning: Mapping[str, int] = field(default_factory=dict)
+    """By topic that was never copied for how long it has waited for the same, at least."""
     needs: Mapping[str, TopicNeeds] | None = None
     """What the database has and the source had of each topic; None: nobody asked."""
     producers: Mapping[str, ProducerState | TopicFailure] = field(default_factory=dict)
@@ -148,6 +150,12 @@ class Case:
         return Reader(self.writer, self.status.records, self.observed.newest)
 
     @cached_property
+    def committed(self) -> Mapping[str, Committed]:
+        """By topic what of its rows was committed last, as far as the target says it."""
+        chains, rows = self.observed.chains, self.rows.values()
+        return chains.committed(rows) if isinstance(chains, Chains) else self.reader.committed(rows)
+
+    @cached_property
     def standings(self) -> dict[str, Position | Halt | None]:
         """How far each of them is, or why it cannot go on; None: that is not known."""
         source, target, chains = self.observed.source, self.observed.target, self.observed.chains
@@ -186,6 +194,12 @@ class Case:
         """Its hold, if it holds anything."""
         hold = self.observed.hold
         return hold if hold is not None and hold.metadata.controller_uid == self.uid and is_alive(hold) else None
+
+    @property
+    def own_application(self) -> SparkApplication | None:
+        """What copies, if this subscription made it."""
+        found = self.observed.application
+        return found if found is not None and found.controller_uid == self.uid else None
 
     def goes_on(self, reason: str, message: str, after: float | None = JOB_POLL_SECONDS) -> Verdict:
         """It waits for something."""

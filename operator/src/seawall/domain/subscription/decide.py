@@ -42,6 +42,8 @@ from seawall.domain.spark_job.actions import (
 from seawall.domain.spark_job.reasons import JobReason
 from seawall.domain.subscription import holding, promotion, running, targets
 from seawall.domain.subscription.actions import AddPartitions, GuardTargets, MakeTargets
+from seawall.domain.subscription.beginning import wait_for_others
+from seawall.domain.subscription.behind import catch_up
 from seawall.domain.subscription.brokers import TargetReason, compare
 from seawall.domain.subscription.case import Case, Observed, Silent, SubscriptionDecision, selected_of
 from seawall.domain.subscription.committed.chain import Chains
@@ -59,7 +61,7 @@ def decide(obj: WALSubscription, observed: Observed) -> SubscriptionDecision:
 
 
 def weigh(obj: WALSubscription, observed: Observed) -> tuple[SubscriptionDecision, bool]:
-    """The same, and whether configs of the target are to be set, also where nothing may begin."""
+    """The same, and whether configs of the target are to be set, also where something else is first, or in the way."""
     if obj.metadata.deletion_timestamp is not None:
         said = "the subscription is being deleted, and what it owns with it; what was copied stays"
         return silent(obj, said), False
@@ -73,7 +75,18 @@ def weigh(obj: WALSubscription, observed: Observed) -> tuple[SubscriptionDecisio
     def publish(verdict: Verdict) -> Published[WALSubscriptionStatus]:
         return published(case, decision.status, state_of(case, decision), verdict)
 
-    return replace(decision, publish=publish), any(isinstance(each, GuardTargets) for each in wanted.actions)
+    return replace(decision, publish=publish), _has_drifted(case)
+
+
+def _has_drifted(case: Case) -> bool:
+    """Whether configs of the target that were read are not as they should be; of a copy that is over nobody asks."""
+    target, mirror, records = case.observed.target, case.spec.sink.mirror, case.spec.sink.records
+    is_over = case.status.promotion is not None or case.status.state is SubscriptionState.LOST
+    if is_over or not isinstance(target, LogsNow) or not target.configs:
+        return False
+    if mirror is not None:
+        return bool(targets.drift(case, mirror, target))
+    return records is not None and topics.guard(case, target) is not None
 
 
 def _renewing(obj: WALSubscription, observed: Observed, decision: SubscriptionDecision) -> SubscriptionDecision:
@@ -144,7 +157,7 @@ def _copies_on(case: Case) -> SubscriptionDecision:
         return _resync(case)
     if case.status.state is SubscriptionState.LOST:
         return _is_lost(case)
-    return running.hear(case) or _suspend(case) or holding.hold(case) or _copy(case)
+    return catch_up(case) or running.hear(case) or _suspend(case) or holding.hold(case) or _copy(case)
 
 
 BEGINS = PlaceHold | MakeTargets | AddPartitions | GuardTargets | FreezeRequest | Submit
@@ -186,12 +199,16 @@ def _copy(case: Case) -> SubscriptionDecision:
     if not isinstance(source, LogsNow):
         return case.stays(silence(source))
     mirror, records = case.spec.sink.mirror, case.spec.sink.records
-    decision = None
+    prepared = None
     if mirror is not None:
-        decision = targets.prepare(case, mirror, source, target) or _take_producer(case)
+        prepared = targets.prepare(case, mirror, source, target)
     elif records is not None:
-        decision = topics.prepare(case, records, source, target)
-    return decision or _run(case)
+        prepared = topics.prepare(case, records, source, target)
+    if prepared is not None:
+        # What copies to other topics than the spec means would begin and end for ever, and they never be made.
+        is_meant = records is None or topics.is_recorded(case, records)
+        return (_of_those_begun(case) if is_meant else None) or prepared
+    return (_take_producer(case) if mirror is not None else None) or _run(case)
 
 
 def _copy_to_bucket(case: Case) -> SubscriptionDecision:
@@ -204,14 +221,26 @@ def _copy_to_bucket(case: Case) -> SubscriptionDecision:
     return begin.begin(case, source) or (None if case.rows else holding.wait_for_grant(case)) or _run(case)
 
 
+def _of_those_begun(case: Case) -> SubscriptionDecision | None:
+    """What is first done for topics that have begun, while no other is about to: one may be refused for ever."""
+    if not case.rows or wait_for_others(case) is not None:
+        return None
+    found = (_take_producer(case) if case.spec.sink.mirror is not None else None) or _what_copies(case)
+    return found if found is not None and (found.actions or found.status != case.status) else None
+
+
 def _run(case: Case) -> SubscriptionDecision:
     """What copies; else how it stands."""
-    decision = None
-    if not case.spec.suspend and targets.active(case):
-        if isinstance(case.observed.tables, Silent):
-            return case.stays(silence(case.observed.tables))
-        decision = holding.leave(case) or _unless_blocked(case, running.run(case)) or running.again(case)
-    return decision or case.stays(standing(case))
+    return _what_copies(case) or case.stays(standing(case))
+
+
+def _what_copies(case: Case) -> SubscriptionDecision | None:
+    """What is to be done so that it copies as is meant; None: nothing, or nothing is to be copied."""
+    if case.spec.suspend or not targets.active(case):
+        return None
+    if isinstance(case.observed.tables, Silent):
+        return case.stays(silence(case.observed.tables))
+    return holding.leave(case) or _unless_blocked(case, running.run(case)) or running.again(case)
 
 
 def _take_producer(case: Case) -> SubscriptionDecision | None:
@@ -249,15 +278,15 @@ def _resync(case: Case) -> SubscriptionDecision:
 
 
 def _is_lost(case: Case) -> SubscriptionDecision:
-    application, verdict = case.observed.application, holding.lost_verdict(case.observed.hold)
-    if application is not None and application.controller_uid == case.uid:
+    application, verdict = case.own_application, holding.lost_verdict(case.observed.hold)
+    if application is not None:
         return case.stays(verdict, RemoveApplication(application))
     return case.stays(verdict)
 
 
 def _suspend(case: Case) -> SubscriptionDecision | None:
-    application = case.observed.application
-    if not case.spec.suspend or application is None or application.controller_uid != case.uid:
+    application = case.own_application
+    if not case.spec.suspend or application is None:
         return None
     verdict = Verdict(Outlook.READY, Reason.SUSPENDED, "suspend is set: what copies goes")
     return case.stays(verdict, RemoveApplication(application))

@@ -77,8 +77,8 @@ def _why_forgotten(names: list[str]) -> str:
 
 def promote(case: Case, promotion: PromotionStatus) -> SubscriptionDecision:
     """Goes on until the target is ready."""
-    application, hold = case.observed.application, case.observed.hold
-    if application is not None and application.controller_uid == case.uid:
+    application, hold = case.own_application, case.observed.hold
+    if application is not None:
         return case.stays(case.goes_on(Reason.PROMOTING, "what copies goes"), RemoveApplication(application))
     if promotion.time is None:
         return _promote(case, promotion)

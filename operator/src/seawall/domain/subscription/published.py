@@ -27,6 +27,7 @@ from seawall.domain.conditions import (
 )
 from seawall.domain.decision import Published
 from seawall.domain.spark_job.allowed import User, kafka_user
+from seawall.domain.spark_job.application import works
 from seawall.domain.step import Event, EventType
 from seawall.domain.subscription.brokers import TargetReason, compare
 from seawall.domain.subscription.case import Case, Observed
@@ -149,8 +150,7 @@ def _as_status(case: Case) -> dict[str, object]:
 
 
 def _streams(case: Case, build: ConditionBuilder, verdict: Verdict) -> Condition:
-    application = case.observed.application
-    streams = application is not None and application.state == "RUNNING" and not application.is_over
+    streams = works(case.observed.application, case.observed.driver)
     return build(ConditionType.STREAMING, as_status(streams), verdict.reason, verdict.message)
 
 

@@ -1,7 +1,7 @@
 """What copies: a request that is frozen, an application that works on it, and its last word.
 
 Another image, size, topic or address is another run: its digest differs. The application of the run before goes first;
-what is left of it does no harm, because a target takes records only at its end.
+what is left of it does no harm, because a target takes records only at its end. Topics begin together (beginning.py).
 """
 
 from __future__ import annotations
@@ -30,11 +30,13 @@ from seawall.domain.spark_job.application import (
     build_application,
     claim,
     kafka_secrets,
+    works,
 )
 from seawall.domain.spark_job.bucket import private_mounts, s3_of, secrets_of_bucket, shared_mounts
 from seawall.domain.spark_job.following import find_request_problem, frozen_request, progress, why_over
 from seawall.domain.spark_job.reasons import JobReason
 from seawall.domain.spark_job.request import FILE, Subject, database_version, digest_of, kafka_of, paths_in, store
+from seawall.domain.subscription.beginning import wait_for_others
 from seawall.domain.subscription.case import Case, SubscriptionDecision
 from seawall.domain.subscription.contract import (
     SOURCE_FOLDER,
@@ -46,6 +48,7 @@ from seawall.domain.subscription.contract import (
     request_head,
     with_stops,
 )
+from seawall.domain.subscription.forgotten import begin_anew
 from seawall.domain.subscription.reasons import Reason
 from seawall.domain.subscription.records import request as of_rows
 from seawall.domain.subscription.targets import active
@@ -87,7 +90,7 @@ def run(case: Case) -> SubscriptionDecision | None:
     if wanted is None:
         return None
     if meant is None or meant.digest != wanted.digest:
-        return _begin(case, number if meant is None else number + 1, wanted)
+        return wait_for_others(case) or _begin(case, number if meant is None else number + 1, wanted)
     taken = _taken(case, number)
     if taken is not None:
         return taken
@@ -196,8 +199,8 @@ def _driver(spec: Body) -> Body:
 
 def _begin(case: Case, number: int, wanted: Run) -> SubscriptionDecision:
     """The run before goes first, and only then there is another."""
-    application = case.observed.application
-    if application is not None and application.controller_uid == case.uid:
+    application = case.own_application
+    if application is not None:
         verdict = case.goes_on(JobReason.SUBMITTING, f"what is copied, or how, is another: {application.key.name} goes")
         return case.stays(verdict, RemoveApplication(application))
     meant = SubscriptionRun(number=number, digest=wanted.digest)
@@ -258,7 +261,7 @@ def again(case: Case) -> SubscriptionDecision | None:
     """An application that is over and could do nothing begins anew, after a while; None: it is not over."""
     application, found = _own_over(case), _last_word(case)
     if application is None:
-        return None
+        return begin_anew(case)
     if isinstance(found, Summary):
         message = found.message or "the driver refused the request"
         verdict = Verdict(Outlook.STALLED, Reason.REFUSED, message, JOB_POLL_SECONDS)
@@ -270,9 +273,8 @@ def again(case: Case) -> SubscriptionDecision | None:
 
 
 def _own_over(case: Case) -> SparkApplication | None:
-    application = case.observed.application
-    is_own = application is not None and application.controller_uid == case.uid
-    return application if application is not None and is_own and application.is_over else None
+    application = case.own_application
+    return application if application is not None and application.is_over else None
 
 
 def _last_word(case: Case) -> Summary | str | None:
@@ -290,4 +292,5 @@ def follow(case: Case) -> Verdict | None:
     if application is None:
         return case.goes_on(JobReason.SUBMITTING, "nothing copies yet")
     found = progress(application, case.observed.driver, case.now)
-    return None if found.reason == JobReason.RUNNING and application.state == "RUNNING" else found
+    is_well = found.reason == JobReason.RUNNING and works(application, case.observed.driver)
+    return None if is_well else found

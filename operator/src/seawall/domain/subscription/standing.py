@@ -8,6 +8,7 @@ from seawall.api.v1alpha1.subscription_status import SubscriptionState
 from seawall.domain.conditions import Outlook, Verdict
 from seawall.domain.ledger.observation import Unavailable
 from seawall.domain.spark_job.allowed import why_not_allowed
+from seawall.domain.spark_job.application import works
 from seawall.domain.spark_job.reasons import JobReason
 from seawall.domain.subscription import promotion, running
 from seawall.domain.subscription.case import Case, Silent, SubscriptionDecision
@@ -140,8 +141,7 @@ def state_of(case: Case, decision: SubscriptionDecision) -> SubscriptionState:
         return SubscriptionState.STOPPED
     if decision.status.run is None:
         return SubscriptionState.HOLDING if case.observed.hold is not None else decided or SubscriptionState.PENDING
-    application = case.observed.application
-    if application is not None and application.state == "RUNNING":
+    if works(case.observed.application, case.observed.driver):
         return SubscriptionState.LAGGING if _is_behind(case) else SubscriptionState.STREAMING
     begins = before in {None, SubscriptionState.PENDING, SubscriptionState.HOLDING}
     return SubscriptionState.HOLDING if begins else SubscriptionState.LAGGING

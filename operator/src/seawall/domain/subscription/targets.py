@@ -20,22 +20,22 @@ from seawall.domain.topics.pool import desired_configs, is_same_value
 
 
 def prepare(case: Case, sink: MirrorSink, source: LogsNow, target: LogsNow) -> SubscriptionDecision | None:
-    """Makes and guards topics, and records which logs are meant; None: all that is held has begun."""
-    guards = _drift(case, sink, target)
-    if guards:
-        verdict = case.goes_on(Reason.MAKING_TOPICS, f"it sets configs of {listed([each.topic for each in guards])}")
-        return case.stays(verdict, GuardTargets(guards))
-    new = held_from(case)
-    missing = [name for name in new if target.is_absent(name)]
-    if missing:
-        return _make(case, sink, missing, target)
-    found = [begin(name, start, source, target) for name, start in new.items()]
+    """Records which logs are meant, guards and makes topics; None: all that is held has begun.
+
+    A topic begins when its configs are right. One that the target refuses to make or to guard keeps no other from it.
+    """
+    guards, new = drift(case, sink, target), held_from(case)
+    guarded, missing = {each.topic for each in guards}, [name for name in new if target.is_absent(name)]
+    found = [begin(name, start, source, target) for name, start in new.items() if name not in guarded]
     begun = tuple(row for row in found if row is not None)
     if begun:
         verdict = case.goes_on(Reason.MAKING_TOPICS, f"{listed([row.name for row in begun])} begin")
         others = tuple(row for row in case.status.topics if row.name not in new)
         return case.becomes(verdict, topics=(*others, *begun), target_cluster_id=target.cluster_id)
-    return None
+    if guards:
+        verdict = case.goes_on(Reason.MAKING_TOPICS, f"it sets configs of {listed([each.topic for each in guards])}")
+        return case.stays(verdict, GuardTargets(guards))
+    return _make(case, sink, missing, target) if missing else None
 
 
 def held_from(case: Case) -> dict[str, int]:
@@ -64,7 +64,7 @@ def _configs(case: Case, sink: MirrorSink, replication_factor: int) -> dict[str,
     return desired_configs(case.kafka.topics.model_copy(update=wanted), replication_factor) | AS_THEY_ARE
 
 
-def _drift(case: Case, sink: MirrorSink, target: LogsNow) -> tuple[ConfigChange, ...]:
+def drift(case: Case, sink: MirrorSink, target: LogsNow) -> tuple[ConfigChange, ...]:
     """Of topics that are ours, or are empty and about to be; of which the configs were asked for."""
     changes = (_change(case, sink, name, target) for name in case.selected if name in target.configs)
     return tuple(change for change in changes if change is not None and change.is_needed())

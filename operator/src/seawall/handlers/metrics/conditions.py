@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from prometheus_client import CollectorRegistry, Gauge
 
 from seawall.api.meta import Condition, Key
+from seawall.domain.times import CONDITIONS_UNREAD_SECONDS
 
 _Labels = tuple[str, ...]
 
@@ -20,10 +21,14 @@ class ConditionTelemetry:
 
     Args:
         registry: where the metric is published.
+        monotonic: the clock by which an object has not been read for too long.
     """
 
-    def __init__(self, registry: CollectorRegistry) -> None:
+    def __init__(self, registry: CollectorRegistry, monotonic: Callable[[], float]) -> None:
         self._lock = threading.Lock()
+        self._monotonic = monotonic
+        self._unread: dict[tuple[str, Key], float] = {}
+        """Since when objects cannot be read, as far as their ticks tell."""
         self._series: dict[tuple[str, Key], frozenset[_Labels]] = {}
         self._gauge = Gauge(
             "seawall_object_condition",
@@ -36,6 +41,7 @@ class ConditionTelemetry:
         """Replaces the series of one object."""
         now = frozenset((kind, key.namespace, key.name, at.type, at.status, at.reason) for at in conditions)
         with self._lock:
+            self._unread.pop((kind, key), None)
             before = self._series.pop((kind, key), frozenset())
             for labels in before - now:
                 self._gauge.remove(*labels)
@@ -44,8 +50,17 @@ class ConditionTelemetry:
             if now:
                 self._series[kind, key] = now
 
+    def miss(self, kind: str, key: Key) -> None:
+        """An object could not be read. After a while nobody knows what it says any more: it has no series then."""
+        now = self._monotonic()
+        with self._lock:
+            since = self._unread.setdefault((kind, key), now)
+        if now - since >= CONDITIONS_UNREAD_SECONDS:
+            self.measure(kind, key, ())
+
     def clear(self) -> None:
         """Forgets everything: who does not lead knows nothing."""
         with self._lock:
             self._series.clear()
+            self._unread.clear()
             self._gauge.clear()

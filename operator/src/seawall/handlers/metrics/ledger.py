@@ -8,12 +8,11 @@ from datetime import datetime, timedelta
 from prometheus_client import CollectorRegistry, Histogram
 
 from seawall.api.meta import Key
-from seawall.api.v1alpha1.backup import WALBackupStatus
 from seawall.api.v1alpha1.hold import HoldState
 from seawall.api.v1alpha1.purge import FINISHED, WALPurgeStatus
-from seawall.api.v1alpha1.spark_job import Outcome
 from seawall.api.v1alpha1.verification import WALVerificationStatus
 from seawall.domain.ledger.numbers import LedgerNumbers
+from seawall.handlers.metrics.backups import NOT_BEGUN, OUTCOMES, BackupTelemetry
 from seawall.handlers.metrics.newest import Newest
 from seawall.handlers.metrics.object_labels import (
     OBJECT,
@@ -24,14 +23,12 @@ from seawall.handlers.metrics.object_labels import (
     set_or_remove,
 )
 
-NOT_BEGUN = "NotBegun"
-"""The outcome of a verification or a backup that ended before it had an application."""
 RUN_BUCKETS = (15, 30, 60, 120, 180, 300, 600, 1200, 1800, 3600)
 """Buckets: a run takes at least one openGrace."""
 
 
-class WALTelemetry:
-    """The LedgerMeter, HoldMeter, RunMeter, VerificationMeter, BackupMeter, BackupPolicyMeter and PolicyMeter ports.
+class WALTelemetry(BackupTelemetry):
+    """The LedgerMeter, HoldMeter, RunMeter, VerificationMeter and PolicyMeter ports, and those of backups.
 
     Args:
         registry: where the metrics are published.
@@ -39,13 +36,11 @@ class WALTelemetry:
     """
 
     def __init__(self, registry: CollectorRegistry, *, per_topic: bool) -> None:
-        self._registry = registry
+        super().__init__(registry)
         self._per_topic = per_topic
-        self._gauges: list[ObjectGauge] = []
         self._of_ledger(registry)
         self._of_runs(registry)
         self._of_verifications(registry)
-        self._of_backups(registry)
 
     def _of_ledger(self, registry: CollectorRegistry) -> None:
         """Gauges of ledgers and holds."""
@@ -129,38 +124,9 @@ class WALTelemetry:
             "Time from one scheduled verification of the WALCluster to the next; absent while none is expected",
         )
 
-    def _of_backups(self, registry: CollectorRegistry) -> None:
-        """What is counted of backups, and when the log was last backed up."""
-        self._backups = ObjectCounter(
-            "seawall_backups", "Backups that ended, by outcome", [*OBJECT, "outcome"], registry=registry
-        )
-        self._last_backup = Newest(
-            self._gauge("seawall_last_backup_timestamp_seconds", "When a backup of the WALCluster last completed")
-        )
-        self._last_of_backups = self._gauge(
-            "seawall_backup_policy_last_success_timestamp_seconds",
-            "When a backup of the policy last completed, or else the policy's creation",
-        )
-        self._period_of_backups = self._gauge(
-            "seawall_backup_policy_period_seconds", "Time from one backup of the policy to the next"
-        )
-        self._backup_lag = self._gauge("seawall_backup_lag_bytes", "Bytes of topics that are not backed up")
-        self._last_drill = self._gauge(
-            "seawall_drill_last_success_timestamp_seconds",
-            "When a drill of the policy last passed, or else since when drills are declared",
-        )
-        self._period_of_drills = self._gauge(
-            "seawall_drill_period_seconds", "Time from one drill of the policy to the next"
-        )
-        self._drill_passed = self._gauge("seawall_drill_passed", "Whether the last drill of the policy passed")
-
-    def _gauge(self, name: str, text: str, *labels: str) -> ObjectGauge:
-        made = ObjectGauge(name, text, [*OBJECT, *labels], registry=self._registry)
-        self._gauges.append(made)
-        return made
-
     def measure_ledger(self, key: Key, numbers: LedgerNumbers | None) -> None:
         """Replaces the metrics of one ledger; when nobody can look, old numbers would be lies."""
+        self._meet(key)
         self._can_observe.labels(*_of(key)).set(numbers is not None)
         self._begin_to_count(key)
         self._clear(key)
@@ -182,19 +148,22 @@ class WALTelemetry:
 
     def measure_answer(self, key: Key, used: float | None) -> None:
         """Replaces it, or removes it."""
+        self._meet(key)
         set_or_remove(self._answer_used, key, used)
 
     def forget_ledger(self, key: Key) -> None:
         """Removes the metrics of one ledger."""
         self._clear(key)
-        self.measure_answer(key, None)
-        counters = (self._lost, self._deleted, self._freed, self._runs, self._verifications, self._backups)
-        for metric in (self._can_observe, self._last_observation, *counters):
-            metric.remove_by_labels(labels_of(key))
+        set_or_remove(self._answer_used, key, None)
+        counters = (self._lost, self._deleted, self._freed, self._runs, self._verifications)
+        with self._lock:
+            self._gone.add(key)
+            for metric in (self._can_observe, self._last_observation, *counters):
+                metric.remove_by_labels(labels_of(key))
+            self._forget_backups(key)
         self._last_verified.forget(key)
         for gauge in (self._verifications_expected, self._period_of_verifications):
             gauge.remove_by_labels(labels_of(key))
-        self._last_backup.forget(key)
 
     def _clear(self, key: Key) -> None:
         """Removes what only a look tells."""
@@ -202,34 +171,41 @@ class WALTelemetry:
         for gauge in gauges:
             gauge.remove_by_labels(labels_of(key))
 
+    def _meet(self, key: Key) -> None:
+        """A WALCluster is there: whoever looks at it says so, and forgets it when it is gone."""
+        with self._lock:
+            self._gone.discard(key)
+        self._last_verified.meet(key)
+        self._last_backup.meet(key)
+
     def _begin_to_count(self, key: Key) -> None:
         """Publishes zeros: Prometheus sees no increase in a counter that appears with its first event."""
         for counter in (self._lost, self._deleted, self._freed):
             counter.labels(*_of(key))
         for result in FINISHED:
             self._runs.labels(*_of(key), result.value)
-        for outcome in (*(each.value for each in Outcome), NOT_BEGUN):
+        for outcome in OUTCOMES:
             self._verifications.labels(*_of(key), outcome)
-            self._backups.labels(*_of(key), outcome)
+        self._begin_to_count_backups(key)
 
     def count_lost_hold(self, cluster: Key) -> None:
         """Counts a hold that was lost."""
-        self._lost.labels(*_of(cluster)).inc()
+        self._count(self._lost, cluster)
 
     def count_run(self, cluster: Key, status: WALPurgeStatus) -> None:
         """Counts a run that ended."""
         result = "" if status.stage is None else status.stage.value
-        self._runs.labels(*_of(cluster), result).inc()
-        self._deleted.labels(*_of(cluster)).inc(status.entries_deleted or 0)
+        self._count(self._runs, cluster, result)
+        self._count(self._deleted, cluster, by=status.entries_deleted or 0)
         if status.bytes_before is not None and status.bytes_after is not None:
-            self._freed.labels(*_of(cluster)).inc(max(0, status.bytes_before - status.bytes_after))
+            self._count(self._freed, cluster, by=max(0, status.bytes_before - status.bytes_after))
         if status.start_time is not None and status.completion_time is not None:
             self._duration.labels(result).observe((status.completion_time - status.start_time).total_seconds())
 
     def count_verification(self, cluster: Key, status: WALVerificationStatus) -> None:
         """Counts a verification that ended."""
         outcome = NOT_BEGUN if status.outcome is None else status.outcome.value
-        self._verifications.labels(*_of(cluster), outcome).inc()
+        self._count(self._verifications, cluster, outcome)
 
     def measure_verified(self, cluster: Key, ended: datetime) -> None:
         """Keeps the newest."""
@@ -242,36 +218,6 @@ class WALTelemetry:
     def measure_verification_period(self, cluster: Key, period: timedelta | None) -> None:
         """Replaces the period, or removes it."""
         set_or_remove(self._period_of_verifications, cluster, None if period is None else int(period.total_seconds()))
-
-    def count_backup(self, cluster: Key, status: WALBackupStatus) -> None:
-        """Counts a backup that ended."""
-        outcome = NOT_BEGUN if status.outcome is None else status.outcome.value
-        self._backups.labels(*_of(cluster), outcome).inc()
-
-    def measure_backup(self, cluster: Key, ended: datetime) -> None:
-        """Keeps the newest."""
-        self._last_backup.measure(cluster, ended)
-
-    def measure_backup_policy(
-        self, key: Key, last_success: datetime | None, period: timedelta | None, lag_bytes: int | None
-    ) -> None:
-        """Replaces the metrics of one policy of backups."""
-        set_expected(self._last_of_backups, self._period_of_backups, key, last_success, period)
-        set_or_remove(self._backup_lag, key, lag_bytes)
-
-    def forget_backup_policy(self, key: Key) -> None:
-        """Removes the metrics of one policy of backups, and of its drills."""
-        for gauge in (self._last_of_backups, self._period_of_backups, self._backup_lag):
-            gauge.remove_by_labels(labels_of(key))
-        for gauge in (self._last_drill, self._period_of_drills, self._drill_passed):
-            gauge.remove_by_labels(labels_of(key))
-
-    def measure_drills(
-        self, key: Key, last_passed: datetime | None, period: timedelta | None, *, passed: bool | None
-    ) -> None:
-        """Replaces the metrics of a policy's drills."""
-        set_expected(self._last_drill, self._period_of_drills, key, last_passed, period)
-        set_or_remove(self._drill_passed, key, passed)
 
     def measure_policy(self, key: Key, last_success: datetime | None, period: timedelta | None) -> None:
         """Replaces the metrics of one policy."""
@@ -286,6 +232,8 @@ class WALTelemetry:
         """A process that does not lead knows nothing of the objects any more; what it counted stays counted."""
         for gauge in self._gauges:
             gauge.clear()
+        with self._lock:
+            self._gone.clear()
         self._last_verified.clear()
         self._last_backup.clear()
 

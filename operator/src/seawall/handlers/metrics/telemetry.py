@@ -71,7 +71,7 @@ class Telemetry:
             ["namespace", "name"],
             registry=self.registry,
         )
-        self._conditions = ConditionTelemetry(self.registry)
+        self._conditions = ConditionTelemetry(self.registry, monotonic)
         self.wal = WALTelemetry(self.registry, per_topic=per_topic)
         self.brokers = BrokerTelemetry(self.registry)
         self.reassignments = ReassignmentTelemetry(self.registry)
@@ -118,7 +118,9 @@ class Telemetry:
                 with progress.of_this_thread():
                     ticked = tick(key)
                 outcome = ticked.outcome
-                if kind in _KINDS and ticked.conditions is not None:
+                if kind in _KINDS and ticked.is_unread:
+                    self._conditions.miss(kind, key)
+                elif kind in _KINDS and ticked.conditions is not None:
                     self._conditions.measure(kind, key, ticked.conditions)
                 return ticked
             finally:

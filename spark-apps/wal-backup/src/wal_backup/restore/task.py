@@ -4,12 +4,12 @@
    `segment.ms` younger, begins a segment of its own, and the padding goes with the next cleaning of the log.
 2. DeleteRecords: the log begins there.
 3. The records in order, and records of null where the log had none; Kafka must give each batch its offset.
-4. Records of null up to where the log shall end.
+4. Records of null up to where the log shall end. None is younger than what comes back: to the operator a record of
+   after the topic was made is another's.
 """
 
 from __future__ import annotations
 
-import time
 from collections.abc import Mapping
 from dataclasses import dataclass
 
@@ -102,7 +102,7 @@ def write_topic(job: TopicJob, options: Mapping[str, str], place: Place, folder:
         pad(log, topic.start, PADDING_TIME, job.most_bytes)
         if topic.start > 0:
             target.delete_records(topic.name, job.topic_id, topic.start)
-        written, newest = list[WrittenSection](), int(time.time() * 1000)
+        written, newest = list[WrittenSection](), PADDING_TIME
         for section in topic.sections:
             records = [record for record in reader.read(job.source, section) if record.offset < topic.end]
             if records:

@@ -85,6 +85,11 @@ class Chains:
             return None
         return total_of(commit for commit in found if isinstance(commit, Commit))
 
+    def committed(self, rows: Iterable[MirroredTopic]) -> dict[str, Commit]:
+        """By topic the newest commit of its chain; a topic that has none is left out."""
+        found = {row.name: self.newest.get(row.name) for row in rows}
+        return {name: commit for name, commit in found.items() if isinstance(commit, Commit)}
+
     def _progress(self, row: MirroredTopic) -> tuple[int, int] | None:
         found = self.newest.get(row.name, Unreadable())
         if isinstance(found, Unreadable | Gone):

@@ -19,6 +19,7 @@ from seawall.domain.subscription.logs import Halt, LogsNow, Position, missing_so
 Newest = Mapping[int, NewestRecord | TopicFailure | None]
 """By partition of the topic of progress its last committed record."""
 _Offset = Annotated[int, Field(ge=0)]
+_Run = Annotated[int, Field(ge=0, lt=2**31)]
 _SILENT = TopicFailure(TopicTrouble.UNANSWERED, "nobody asked")
 
 
@@ -27,6 +28,8 @@ class Committed(StatusModel):
 
     version: Literal[1]
     writer: str
+    run: _Run
+    """That of the application which wrote it. Whoever has a lower one ends when it finds this (`Fenced`)."""
     generation: _Offset
     topic: str
     source_topic_id: str
@@ -68,11 +71,16 @@ class Reader:
         """What all of them have handed on; None: of some nobody says it."""
         if self.topics is None:
             return None
-        found = [(row, self._newest(row)) for row in rows]
-        if any(isinstance(newest, TopicFailure) for _, newest in found):
+        listed = tuple(rows)
+        if any(isinstance(self._newest(row), TopicFailure) for row in listed):
             return None
-        parsed = [self._parse(row, newest) for row, newest in found if isinstance(newest, NewestRecord)]
-        return total_of(progress for progress in parsed if progress is not None)
+        return total_of(self.committed(listed).values())
+
+    def committed(self, rows: Iterable[MirroredTopic]) -> dict[str, Progress]:
+        """By topic the newest progress of this writer, of whatever generation; a topic that has none is left out."""
+        found = {row.name: (row, self._newest(row)) for row in rows}
+        parsed = {name: self._parse(row, said) for name, (row, said) in found.items() if isinstance(said, NewestRecord)}
+        return {name: progress for name, progress in parsed.items() if progress is not None}
 
     def _progress(self, row: MirroredTopic, target: LogsNow) -> tuple[int, int] | None:
         """The next offset, and the first that is still needed."""

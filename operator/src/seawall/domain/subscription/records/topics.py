@@ -35,7 +35,7 @@ def prepare(case: Case, sink: RecordsSink, source: LogsNow, target: LogsNow) -> 
         return case.stays(refusal)
     if not is_recorded(case, sink):
         return wait_for_grant(case) or _make(case, sink, target) or _record(case, sink, target)
-    return _guard(case, target) or _grow(case, target) or begin(case, source)
+    return guard(case, target) or _grow(case, target) or begin(case, source)
 
 
 def is_recorded(case: Case, sink: RecordsSink) -> bool:
@@ -101,7 +101,7 @@ def _describe(target: LogsNow, name: str) -> TargetTopic | None:
     return TargetTopic(name=name, id=topic_id, partitions=target.partitions(name), max_message_bytes=most_bytes)
 
 
-def _guard(case: Case, target: LogsNow) -> SubscriptionDecision | None:
+def guard(case: Case, target: LogsNow) -> SubscriptionDecision | None:
     """A topic of progress that somebody has old segments deleted of would lose it."""
     records = case.status.records
     if records is None or target.topic_id(records.progress.name) != records.progress.id:
