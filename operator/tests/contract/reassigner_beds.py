@@ -25,7 +25,7 @@ from seawall.domain.kafka import KafkaConnection, NewTopic
 from seawall.domain.kafka_log import TopicFailure
 from seawall.domain.partitions import NO_RATES, Partition, PartitionId, Rates, ThrottledReplicas
 from seawall.domain.throttles import FOLLOWER_RATE, LEADER_RATE
-from seawall.ports import KafkaAdmin, KafkaClusters, PartitionReassigner
+from seawall.ports import KafkaClusters, PartitionReassigner
 from seawall_e2e.loopback import KafkaProcesses
 from seawall_e2e.waiting import wait_until
 from tests.fakes.kafka import FakeKafka, FakeKafkaClusters
@@ -198,10 +198,6 @@ class World:
             return condition()
 
         wait_until(holds, what)
-
-    def connect_anew(self) -> KafkaAdmin:
-        """A client that knows nothing yet: one that has heard of a broker as the controller asks it, gone or not."""
-        return self.bed.clusters.connect(Key("wal", uuid.uuid4().hex), self.connection)
 
     def ask(self, change: Callable[[], None]) -> None:
         """Asks until somebody answers, as a controller does tick by tick: who went may have led the quorum."""

@@ -333,7 +333,7 @@ def test_who_went_when_enough_were_left_in_sync_may_not_lead_when_more_are_wante
     world.bed.stop(3)
     try:
         world.wait(lambda: world.shown(one).isr == {1, 2}, "the others are in sync")
-        world.ask(lambda: world.connect_anew().alter_configs([ConfigChange(one.topic, {MIN_ISR: "3"})]))
+        world.ask(lambda: world.admin.alter_configs([ConfigChange(one.topic, {MIN_ISR: "3"})]))
         world.wait(lambda: world.reassigner.min_insync_replicas([one.topic]) == {one.topic: 3}, "it is told")
         assert world.reassigner.eligible_leaders()[one] == frozenset()
     finally:

@@ -14,8 +14,10 @@ from multiprocessing import get_context
 from typing import IO
 
 import pytest
+from confluent_kafka.admin import NewTopic as ClientNewTopic
 
 from seawall.adapters.kafka.admin import ConfluentKafkaAdmin
+from seawall.adapters.kafka.client import SharedClient
 from seawall.adapters.kafka.clusters import ConfluentKafkaClusters
 from seawall.api.meta import Key
 from seawall.domain.errors import OutsideUnavailable
@@ -341,6 +343,22 @@ def test_killed_brokers_leave_the_view_and_come_back_and_writes_without_a_quorum
     broken_kafka.start_together(0, 1)
     wait_until(lambda: recorded({1, 2, 3}), "all brokers are there")
     admin.create_topics([NewTopic("orphan", 1, {})])
+
+
+def test_who_was_heard_of_as_the_controller_and_has_gone_is_not_waited_for(broken_kafka: KafkaProcesses) -> None:
+    shared = SharedClient(KafkaConnection(broken_kafka.bootstrap_servers), DEADLINE)
+    first = shared.get()
+    assert not isinstance(first, NoKafka)
+    wait_until(lambda: first.list_topics(timeout=DEADLINE).controller_id == 3, "brokers name any of them")
+    broken_kafka.kill(2)
+
+    def is_answered() -> bool:
+        client = shared.get()
+        assert not isinstance(client, NoKafka)
+        values, _ = shared.wait_for(client, client.create_topics([ClientNewTopic("heard", 1)], request_timeout=2), 2)
+        return bool(values)
+
+    wait_until(is_answered, "whoever leads now answers")
 
 
 def test_a_thousand_topics_are_created_in_one_call_and_led(kafka: KafkaProcesses) -> None:

@@ -17,8 +17,8 @@ from confluent_kafka.admin import (
 )
 from confluent_kafka.admin import NewTopic as ClientNewTopic
 
-from seawall.adapters.kafka.client import SharedClient, drain
-from seawall.adapters.kafka.errors import ALREADY_EXISTS, UNKNOWN_TOPIC, Failures, refusal_of, refuse_repeated, wait_for
+from seawall.adapters.kafka.client import SharedClient
+from seawall.adapters.kafka.errors import ALREADY_EXISTS, UNKNOWN_TOPIC, Failures, refusal_of, refuse_repeated
 from seawall.adapters.kafka.kept import not_kept, refusal_of_unkept
 from seawall.adapters.kafka.logs import ConfluentKafkaLogs
 from seawall.adapters.kafka.raw import RawKafka, connected
@@ -246,8 +246,7 @@ class ConfluentKafkaAdmin:
                 # The client refuses the request as a whole, before it is sent.
                 error = failure.args[0]
                 raise refusal_of(error, f"Kafka's client refused the request: {error.str()}") from None
-            values, errors = wait_for(futures, self._request_timeout)
-            drain(client)
+            values, errors = self._client.wait_for(client, futures, self._request_timeout)
             keep(values)
             failures.add(errors)
             if failures.has_unanswered():

@@ -5,15 +5,20 @@ from __future__ import annotations
 import itertools
 import threading
 import time
+from collections.abc import Mapping
+from concurrent.futures import Future
 from dataclasses import dataclass, field
+from typing import Any
 
-from confluent_kafka import KafkaException
+from confluent_kafka import KafkaError, KafkaException
 from confluent_kafka.admin import AdminClient
 
 from seawall.adapters.kafka.connection import Trouble, explain, open_client
+from seawall.adapters.kafka.errors import is_silence, wait_for
 from seawall.adapters.kafka.shared_answers import SharedAnswers
 from seawall.adapters.kafka.values import view_of
 from seawall.adapters.times import HEARSAY_SECONDS
+from seawall.domain.errors import OutsideUnavailable
 from seawall.domain.kafka import KafkaConnection, KafkaView, NoKafka
 from seawall.progress import request_ended
 
@@ -28,10 +33,12 @@ class _Open:
 
 
 class SharedClient:
-    """Made at the first call, and thrown away when it could not connect.
+    """Made at the first call, and thrown away when it could not connect, or nobody answered it.
 
     librdkafka goes on trying, many times a second while it is asked, and what it says piles up in memory until somebody
-    listens. A client of which somebody still has a call under way ends with that call.
+    listens. What is for the controller it sends to the broker that it heard of as such, also where that one has gone,
+    until it asks for the metadata again: five minutes (`topic.metadata.refresh.interval.ms`). A client of which
+    somebody still has a call under way ends with that call.
     """
 
     def __init__(self, connection: KafkaConnection, timeout: float) -> None:
@@ -47,6 +54,24 @@ class SharedClient:
         """The client, for one call."""
         opened = self._get()
         return opened if isinstance(opened, NoKafka) else opened.client
+
+    def wait_for(
+        self, client: AdminClient, futures: Mapping[str, Future[Any]], timeout: float
+    ) -> tuple[dict[str, Any], dict[str, KafkaError]]:
+        """What this client was answered: by name the values, and the errors.
+
+        Raises:
+            OutsideUnavailable: an answer did not come, not even an error.
+        """
+        try:
+            values, errors = wait_for(futures, timeout)
+        except OutsideUnavailable:
+            self._discard(client)
+            raise
+        drain(client)
+        if any(map(is_silence, errors.values())):
+            self._discard(client)
+        return values, errors
 
     def close(self) -> None:
         """Closes the connections; calls that are under way end first."""
@@ -107,7 +132,7 @@ class SharedClient:
                 opened.observer -= 1
         self._failure = answer if isinstance(answer, NoKafka) else None
         if isinstance(answer, NoKafka):
-            self._discard(opened)
+            self._discard(opened.client)
         return answer
 
     def _observe(self, opened: _Open) -> KafkaView | NoKafka:
@@ -129,9 +154,9 @@ class SharedClient:
                 drain(opened.client)
         return explain(self.connection, opened.trouble, self._timeout)
 
-    def _discard(self, failed: _Open) -> None:
+    def _discard(self, failed: AdminClient) -> None:
         with self._lock:
-            if self._open is failed:  # another thread may have a newer one by now
+            if self._open is not None and self._open.client is failed:  # another thread may have a newer one by now
                 self._open = None
 
 

@@ -68,8 +68,8 @@ NOT_SUPPORTED = frozenset(
 it, or an API that it has not. INVALID_CONFIG is not among them: mostly it is about a value."""
 
 UNSENDABLE = frozenset({KafkaError._INVALID_ARG, KafkaError._UNSUPPORTED_FEATURE})  # noqa: SLF001 - public constants
-"""The client refuses what it cannot encode, or what the broker is too old for. Its other errors, all with negative
-codes, mean that no answer came."""
+"""The client refuses what it cannot encode, or what the broker is too old for. Its other errors mean that no answer
+came."""
 
 
 def wait_for(futures: Mapping[str, Future[Any]], timeout: float) -> tuple[dict[str, Any], dict[str, KafkaError]]:
@@ -91,6 +91,11 @@ def wait_for(futures: Mapping[str, Future[Any]], timeout: float) -> tuple[dict[s
             raise OutsideUnavailable(f"Kafka's client gave no answer for {named_topics(list(futures))}") from None
     request_ended()
     return values, errors
+
+
+def is_silence(error: KafkaError) -> bool:
+    """Whether no answer came; librdkafka's own errors have negative codes."""
+    return error.code() < 0 and error.code() not in UNSENDABLE
 
 
 def is_refusal(error: KafkaError) -> bool:

@@ -21,8 +21,8 @@ from confluent_kafka.admin import (
     UserScramCredentialUpsertion,
 )
 
-from seawall.adapters.kafka.client import SharedClient, drain
-from seawall.adapters.kafka.errors import is_refusal, refusal_of, wait_for
+from seawall.adapters.kafka.client import SharedClient
+from seawall.adapters.kafka.errors import is_refusal, refusal_of
 from seawall.domain.errors import OutsideUnavailable, Refused
 from seawall.domain.kafka import NoKafka
 from seawall.domain.kafka_users import Acl, Password, UsersFound
@@ -108,8 +108,7 @@ class ConfluentKafkaUsers:
             raise _failure(failure.args[0], what) from None
         except ValueError as error:  # a name or a password that the client does not take
             raise Refused(f"Kafka's client refused {what}: {error}") from None
-        values, errors = wait_for(futures, self._request_timeout)
-        drain(client)
+        values, errors = self._client.wait_for(client, futures, self._request_timeout)
         for found in errors.values():
             raise _failure(found, what)
         return values
