@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import json
 import re
 from collections.abc import Iterator
@@ -22,8 +23,12 @@ VOLATILE = frozenset(
 STANDING = frozenset({"Ready", "KafkaReachable", "DataPlaneReachable", "TopicsReady"})
 """Conditions that every look judges anew, whatever was before."""
 HISTORY = {"WALCluster": ("restart", "rollout", "disruption"), "WALHold": ("message",)}
+HISTORY["WALPurgePolicy"] = ("active",)
 HISTORY["WALBackupPolicy"] = ("chains", "chainCount", "last", "storedBytes", "lagBytes", "drill", "message")
 """What tells of what happened: the last roll of datanodes, a renewal, backups that were made."""
+TOLD = frozenset({"BackedUp"})
+"""Conditions that tell of what happened, too."""
+PLACED = ("leaders", "logDirBytes", "replicas")
 TIME = re.compile(
     r"\d{4}-\d{2}-\d{2}T\d{2}:\d{2}(:\d{2}(\.\d+)?)?(Z|[+-]\d{2}:\d{2})?|\d{14}|\d+ (seconds|minutes|s|min)\b"
 )
@@ -56,7 +61,7 @@ def _steady(value: Any, history: tuple[str, ...]) -> Any:
         left = {key: each for key, each in value.items() if key not in VOLATILE and key not in history}
         return {key: _steady(each, history) for key, each in left.items() if not key.endswith("Time")}
     if isinstance(value, list):
-        return [_steady(each, history) for each in value]
+        return [_steady(each, history) for each in value if not (isinstance(each, dict) and each.get("type") in TOLD)]
     return TIME.sub("…", value) if isinstance(value, str) else value
 
 
@@ -65,20 +70,49 @@ def differences(one: Any, other: Any, path: str = "") -> Iterator[str]:
     if isinstance(one, dict) and isinstance(other, dict):
         for key in sorted(one.keys() | other.keys()):
             yield from differences(one.get(key), other.get(key), f"{path}.{key}" if path else key)
+    elif _has_types(one) and _has_types(other):
+        yield from differences({each["type"]: each for each in one}, {each["type"]: each for each in other}, path)
     elif isinstance(one, list) and isinstance(other, list) and len(one) == len(other):
         for number, (a, b) in enumerate(zip(one, other, strict=True)):
-            yield from differences(a, b, f"{path}[{_name(a, number)}]")
+            yield from differences(a, b, f"{path}[{number}]")
     elif one != other:
         yield f"{path}: {_short(one)} is {_short(other)}"
 
 
-def _name(value: Any, number: int) -> str:
-    return str(value["type"]) if isinstance(value, dict) and "type" in value else str(number)
+def _has_types(value: Any) -> bool:
+    return isinstance(value, list) and all(isinstance(each, dict) and "type" in each for each in value)
 
 
 def _short(value: Any) -> str:
     text = json.dumps(value)
     return text if len(text) < 200 else f"{text[:200]}…"
+
+
+def of_both(one: dict[str, Any], other: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Without the runs that only one of them has: what a schedule has made depends on when a world began."""
+    both = one.keys() & other.keys()
+
+    def kept(state: dict[str, Any]) -> dict[str, Any]:
+        return {name: each for name, each in state.items() if name in both or " of " not in name}
+
+    return kept(one), kept(other)
+
+
+def without_moves(state: dict[str, Any]) -> dict[str, Any]:
+    """Without what brokers have, and how it came there: what was moved is not moved back."""
+    found = copy.deepcopy(state)
+    for each in found.values():
+        status = each.get("status", {})
+        status.pop("reassignment", None)
+        for broker in status.get("kafka", {}).get("brokers", {}).get("items", ()):
+            for field in PLACED:
+                broker.pop(field, None)
+    return found
+
+
+def depends_on_when(state: dict[str, Any]) -> bool:
+    """Whether somebody says that a process is not old enough to know, or goes on from where it was suspended."""
+    return any(word in json.dumps(state) for word in ("WatchedTooShortly", '"Suspended"'))
 
 
 def verdicts_of(state: dict[str, Any]) -> dict[str, Any]:

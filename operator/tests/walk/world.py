@@ -180,6 +180,20 @@ class World:
         return self.day.kube._objects[self.kind, PLACES[self.kind]]
 
     @property
+    def name(self) -> str:
+        """What a state calls the object."""
+        return f"{self.kind} {PLACES[self.kind].name}"
+
+    def has_object(self) -> bool:
+        """Whether it is still there."""
+        return (self.kind, PLACES[self.kind]) in self.day.kube._objects
+
+    def is_refused(self, reason: str) -> bool:
+        """Whether the object is Stalled for this reason."""
+        conditions = self.raw.get("status", {}).get("conditions", ())
+        return any(each["type"] == "Stalled" and each["reason"] == reason for each in conditions)
+
+    @property
     def now(self) -> float:
         """Seconds since it began."""
         return self._loop.time()

@@ -119,7 +119,9 @@ class BackupWorld(VerificationWorld):
         return json.dumps(body), EXIT_CODES[outcome]
 
     def run_job(self, request: Request) -> Done | None:
-        """Does what a request says; None: it is none of `wal-backup`."""
+        """Does what a request says; None: it is none of `wal-backup`. Nothing is restored here (`RestoreWorld`)."""
+        if "names" in request:
+            return Outcome.REFUSED, "the store has no such backup", {}
         return self._copy(request) if "backup" in request else None
 
     def others_of(self, chain: str, end: str, name: str) -> list[str]:
