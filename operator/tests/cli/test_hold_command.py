@@ -77,3 +77,10 @@ def test_what_is_mistyped_is_not_sent(topic: str) -> None:
     with pytest.raises(Refused, match="--timeout: 'soon' is no duration"):
         create(server, "--all", "--timeout", "soon")
     assert server.spec == {}
+
+
+def test_a_topic_that_is_named_twice_is_not_held_from_the_offset_that_came_last() -> None:
+    server = Server("Active")
+    with pytest.raises(Refused, match="wal_0 is named twice"):
+        create(server, "-t", "wal_0=15", "-t", "wal_1=1", "-t", "wal_0=1500")
+    assert server.spec == {}

@@ -6,7 +6,7 @@ seawall hold create audit --cluster wal --topic wal_0=1500 --ttl 2h --reason "to
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
@@ -91,7 +91,7 @@ def _create(arguments: argparse.Namespace, api: ChangingApi, where: str, pause: 
     timeout = _seconds(arguments.timeout)
     spec: dict[str, Any] = {
         "clusterRef": {"name": arguments.cluster},
-        "topics": {ALL_TOPICS: EARLIEST} if arguments.all else dict(map(_topic, arguments.topic)),
+        "topics": {ALL_TOPICS: EARLIEST} if arguments.all else _topics(arguments.topic),
         "ttl": arguments.ttl,
         "reason": arguments.reason,
         **{name: value for name, value in given.items() if value is not None},
@@ -127,6 +127,16 @@ def _at_most(pause: Callable[[], None], seconds: float) -> Callable[[], None]:
         pause()
 
     return next_pause
+
+
+def _topics(texts: Sequence[str]) -> dict[str, int]:
+    """By name from where on each is held. Of two offsets of one topic the greater would lose what the lesser keeps."""
+    found: dict[str, int] = {}
+    for name, offset in map(_topic, texts):
+        if name in found:
+            raise Refused(f"{name} is named twice: say one offset of each topic")
+        found[name] = offset
+    return found
 
 
 def _topic(text: str) -> tuple[str, int]:
