@@ -48,6 +48,8 @@ def _in_a_pod(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("KUBERNETES_SERVICE_HOST", "10.0.0.1")
     monkeypatch.setenv("HOME", str(tmp_path / "home"))
     monkeypatch.delenv("KUBECONFIG", raising=False)
+    monkeypatch.delenv("POD_NAMESPACE", raising=False)
+    monkeypatch.setattr(connection, "NAMESPACE_FILE", tmp_path / "not-mounted")
 
 
 def connected(kubeconfig: str | None = None, context: str | None = None) -> tuple[str, str]:
@@ -90,6 +92,27 @@ def test_in_a_pod_a_command_goes_where_its_kubeconfig_says(
 
 def test_in_a_pod_without_any_kubeconfig_it_is_the_pods_account() -> None:
     assert connected() == (IN_CLUSTER, "default")
+
+
+def test_in_a_pod_without_any_kubeconfig_its_namespace_is_the_pods_as_kubectl_has_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    mounted = tmp_path / "namespace"
+    mounted.write_text("db\n")
+    monkeypatch.setattr(connection, "NAMESPACE_FILE", mounted)
+    assert connected() == (IN_CLUSTER, "db")
+    monkeypatch.setenv("POD_NAMESPACE", "said")
+    assert connected() == (IN_CLUSTER, "said")
+
+
+@pytest.mark.parametrize("text", ["{not yaml", "- a list", "clusters: 7"])
+def test_a_kubeconfig_that_makes_no_sense_is_refused(
+    text: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "file").write_text(text)
+    monkeypatch.setenv("KUBECONFIG", str(tmp_path / "file"))
+    with pytest.raises(Refused, match="the kubeconfig cannot be used"):
+        connected()
 
 
 def test_in_a_pod_a_context_without_a_kubeconfig_is_refused() -> None:

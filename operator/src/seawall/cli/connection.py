@@ -9,6 +9,7 @@ from pathlib import Path
 
 from kubernetes import config
 from kubernetes.config.config_exception import ConfigException
+from yaml import YAMLError
 
 from seawall.adapters.kube.api import KubeApi
 from seawall.adapters.times import KUBE_PERSON_SECONDS
@@ -16,6 +17,9 @@ from seawall.domain.errors import Refused
 
 DEFAULT_OPERATOR = "seawall/seawall"
 DEFAULT_KUBECONFIG = "~/.kube/config"
+DEFAULT_NAMESPACE = "default"
+NAMESPACE_FILE = Path("/var/run/secrets/kubernetes.io/serviceaccount/namespace")
+"""Where the kubelet says which namespace a pod is in."""
 
 _GLOB = re.compile(r"[a-zA-Z0-9._*?-]{1,249}")
 _OPERATOR = re.compile(r"[a-z0-9.-]+/[a-z0-9.-]+")
@@ -23,7 +27,7 @@ _OPERATOR = re.compile(r"[a-z0-9.-]+/[a-z0-9.-]+")
 
 def add_connection(parser: argparse.ArgumentParser) -> None:
     """The flags that every command has which asks the API server."""
-    parser.add_argument("-n", "--namespace", help="default: that of the context")
+    parser.add_argument("-n", "--namespace", help="default: that of the context, or of the pod")
     parser.add_argument("--context", help="of the kubeconfig; default: the current one")
     parser.add_argument("--kubeconfig", help="path of a kubeconfig; default: $KUBECONFIG, or ~/.kube/config")
 
@@ -78,8 +82,10 @@ def connect(arguments: argparse.Namespace) -> KubeApi:
             shows_token=True,
             request_seconds=KUBE_PERSON_SECONDS,
         )
-    except (ConfigException, OSError) as error:
+    except (ConfigException, OSError, YAMLError) as error:
         raise Refused(f"the kubeconfig cannot be used: {error}") from error
+    except (AttributeError, KeyError, TypeError, ValueError) as error:  # the client takes its form for granted
+        raise Refused(f"the kubeconfig cannot be used: it has not the form of one ({error})") from error
 
 
 def _kubeconfig(named: str | None, context: str | None) -> str | None:
@@ -96,7 +102,17 @@ def _kubeconfig(named: str | None, context: str | None) -> str | None:
 
 def _namespace(kubeconfig: str | None, context: str | None) -> str:
     if kubeconfig is None:
-        return "default"
+        return _namespace_of_pod()
     contexts, active = config.list_kube_config_contexts(kubeconfig)  # type: ignore[no-untyped-call]
     chosen = active if context is None else next((each for each in contexts if each["name"] == context), None)
-    return str((chosen or {}).get("context", {}).get("namespace") or "default")
+    return str((chosen or {}).get("context", {}).get("namespace") or DEFAULT_NAMESPACE)
+
+
+def _namespace_of_pod() -> str:
+    """As kubectl has it in a pod: what a job beside a database does is about the namespace of both."""
+    if named := os.environ.get("POD_NAMESPACE"):
+        return named
+    try:
+        return NAMESPACE_FILE.read_text(encoding="utf-8").strip() or DEFAULT_NAMESPACE
+    except OSError:
+        return DEFAULT_NAMESPACE

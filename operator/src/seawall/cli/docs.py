@@ -18,7 +18,8 @@ Written by `make crds` from the code. A command talks to the API server as `kube
 types it; `ledger`, `ui`, `plan`, `purge --dry-run`, `report`, and verbs that are about topics also ask the leading
 operator, by the API server's proxy (`get` on its Lease and on `pods/proxy`, [ui.md](ui.md#who-may-see-what)); `report`
 reads its log, too (`pods/log`). In a pod, too, the kubeconfig is that of `--kubeconfig`, of `$KUBECONFIG`, or
-`~/.kube/config`; the pod's ServiceAccount is taken where there is none of these, and no `--context`.
+`~/.kube/config`; where there is none of these, and no `--context`, the pod's ServiceAccount is taken, and the pod's
+namespace.
 
 | exit code | meaning |
 |---|---|
