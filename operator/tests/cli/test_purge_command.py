@@ -255,3 +255,10 @@ def test_the_operator_answers_with_the_plan_or_says_why_not() -> None:
     assert serve(preview(world, watching).plan, "/plan/db/wal?topic=a%2Fb")[0] == 400
     status, text = serve(lambda *_: Unavailable(UnavailableReason.KAFKA, "no broker"), "/plan/db/wal")
     assert json.loads(text) == {"cannotLook": "KafkaUnreachable", "message": "no broker"}
+
+
+def test_a_run_that_is_made_is_not_printed_as_data() -> None:
+    api = Api()
+    with pytest.raises(Refused, match="-o is of a dry run"):
+        say(api, "-o", "json")
+    assert api.created == []

@@ -103,8 +103,9 @@ def test_without_an_image_nothing_is_made() -> None:
 
 def test_a_cluster_that_is_not_there_is_told() -> None:
     api = FakeApi(SCHEDULE)
+    arguments = argparse.Namespace(walcluster="other", namespace="db", local=False, report=None)
     with pytest.raises(Refused, match="there is no WALCluster db/other"):
-        list(cli.verify(argparse.Namespace(walcluster="other", namespace="db", local=False), api, lambda: None))
+        list(cli.verify(arguments, api, lambda: None))
 
 
 def test_how_it_goes_is_told_once_each() -> None:
@@ -141,3 +142,10 @@ def test_a_log_that_does_not_replay_is_an_error_with_its_first_bad_offset() -> N
 def test_a_verification_that_goes_while_it_is_waited_for_is_told() -> None:
     with pytest.raises(Refused, match="deleted before it was over"):
         run(FakeApi(SCHEDULE, None), "--wait")
+
+
+def test_a_place_for_the_report_is_not_passed_over() -> None:
+    api = FakeApi(SCHEDULE)
+    with pytest.raises(Refused, match="--report goes with --local"):
+        run(api, "--report", "s3://reports/x")
+    assert api.created == []

@@ -42,6 +42,8 @@ from seawall.observe.ledger import LedgerObserver
 from seawall.observe.opened_cluster import ClusterOpener
 from seawall.ports import Kube
 
+NO_REPORT = "-"
+"""What the Spark program takes for none."""
 OBSERVERS = 60
 """So many looks, or pauses for the grant, and no more."""
 
@@ -71,7 +73,9 @@ def verify_here(
     fields = {**fields_of(cluster), "report": None}
     template = VerificationTemplate.model_validate(fields, by_alias=True, by_name=False)
     local = LocalVerification(kube, observer, pause, subprocess.call)
-    yield from local.verify(cluster, template, f"verify-{datetime.now(UTC):%y%m%d%H%M%S}", program, arguments.report)
+    yield from local.verify(
+        cluster, template, f"verify-{datetime.now(UTC):%y%m%d%H%M%S}", program, arguments.report or NO_REPORT
+    )
 
 
 @dataclass(frozen=True, slots=True)

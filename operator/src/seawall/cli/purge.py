@@ -43,7 +43,7 @@ def add_arguments(parser: argparse.ArgumentParser, _: str = "") -> None:
     either = parser.add_mutually_exclusive_group()
     either.add_argument("--dry-run", action="store_true", help="say what a run would do now, and make none")
     either.add_argument("--wait", action="store_true", help="say how the run goes, until it is over")
-    parser.add_argument("-o", "--output", choices=("table", "json", "yaml"), default="table", help="of a dry run")
+    parser.add_argument("-o", "--output", choices=("table", "json", "yaml"), help="of a dry run; default: table")
     add_operator(parser)
 
 
@@ -63,8 +63,10 @@ def purge(
     """
     if arguments.dry_run:
         plan = ask_operator(api.get, arguments, "plan", [("topic", topic) for topic in arguments.topic])
-        yield _describe(plan) if arguments.output == "table" else as_data(plan, arguments.output)
+        yield _describe(plan) if arguments.output in {None, "table"} else as_data(plan, arguments.output)
         return
+    if arguments.output is not None:  # whoever wants a plan to read must not get a run that deletes
+        raise Refused("-o is of a dry run: say --dry-run, or leave it out")
     name = f"{arguments.walcluster}-by-hand-{datetime.now(UTC):%Y%m%d%H%M%S}"
     runs = f"/apis/{GROUP}/{VERSION}/namespaces/{arguments.namespace}/{WAL_PURGE.plural}"
     spec = {"clusterRef": {"name": arguments.walcluster}, "topics": arguments.topic or ["*"]}

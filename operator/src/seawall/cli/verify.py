@@ -36,7 +36,7 @@ def add_arguments(parser: argparse.ArgumentParser, _: str = "") -> None:
     levels = [level.value for level in VerificationLevel]
     parser.add_argument("--level", choices=levels, help="how much is looked at; default: the schedule's, or Integrity")
     parser.add_argument("--local", action="store_true", help="run Spark on this machine, and make no WALVerification")
-    parser.add_argument("--report", default="-", help="with --local: URI of the report; default: none")
+    parser.add_argument("--report", help="with --local: URI of the report; default: none")
     parser.add_argument("--wait", action="store_true", help="say how it goes, until it is over")
 
 
@@ -55,6 +55,8 @@ def verify(arguments: argparse.Namespace, api: Api, pause: Callable[[], None]) -
     if arguments.local:
         yield from _verify_here(arguments, pause)
         return
+    if arguments.report is not None:
+        raise Refused("--report goes with --local: else spec.verification.report of the WALCluster says where to")
     base = f"/apis/{GROUP}/{VERSION}/namespaces/{arguments.namespace}"
     raw = api.get(f"{base}/{WAL_CLUSTER.plural}/{arguments.walcluster}")
     if raw is None:
