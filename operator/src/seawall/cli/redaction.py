@@ -17,10 +17,13 @@ LONGEST_WORD = 72
 _PEM = re.compile(r"-----BEGIN [^-]+-----.*?(?:-----END [^-]+-----|\Z)", re.DOTALL)
 _SECRET = r"[\w.-]*(?:passw(?:or)?d|passphrase|secret|token|credential|access[._-]?key|api[._-]?key|jaas)[\w.-]*"  # noqa: S105 - names of secrets
 _NAME = re.compile(_SECRET, re.IGNORECASE)
-_NAMED = re.compile(rf"({_SECRET}[\"']?[ \t]*[:=][ \t]*)(\"[^\"\n]*\"|'[^'\n]*'|[^\s,;}}\])]+)", re.IGNORECASE)
+_NAMED = re.compile(
+    rf"({_SECRET}[\"']?[ \t]*[:=][ \t]*)(\"(?:\\.|[^\"\\\n])*\"|'[^'\n]*'|[^\s,;}}\])]+)", re.IGNORECASE
+)
 _HEADER = re.compile(r"\b(bearer|basic)[ \t]+[^\s\"',]+", re.IGNORECASE)
 _AUTHORIZATION = re.compile(r"(authorization[\"']?[ \t]*[:=])[^\n]+", re.IGNORECASE)
-_IN_URI = re.compile(r"(://)[^\s/@:]+:[^\s/@]+@")
+_IN_URI = re.compile(r"(://)[^\s/@:\"']*:[^\s@\"']+@")
+"""A user may be left out, and a password have slashes."""
 _KEY_IN_QUERY = re.compile(r"([?&](?:key|sig|signature|X-Amz-[\w-]+)=)[^\s&\"']+")
 _LONG = re.compile(rf"[A-Za-z0-9+/=_\\-]{{{LONGEST_WORD},}}")
 _NOT_OURS = frozenset({"managedFields", "kubectl.kubernetes.io/last-applied-configuration"})
