@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from pathlib import Path
 from typing import cast
 
 import pytest
@@ -56,3 +57,9 @@ def test_a_user_is_who_was_typed_with_the_password_of_the_environment(monkeypatc
     with pytest.raises(Refused) as refused:
         run(served(database()), monkeypatch, require=right)
     assert "0 of 20 passed" in str(refused.value)
+
+
+def test_a_ca_file_that_is_not_there_is_refused(tmp_path: Path) -> None:
+    arguments = typed("https://db", "--ca-file", str(tmp_path / "nothing.pem"))
+    with pytest.raises(Refused, match=r"nothing\.pem cannot be read"):
+        list(conformance.answers(arguments, cast("Session", None)))

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import argparse
+import io
 import re
 from pathlib import Path
+from typing import cast
 
 import pytest
 
 from seawall.api.meta import ConditionType
-from seawall.cli.explain import explain, explain_log, known_errors, names
+from seawall.cli.explain import answers, explain, explain_log, known_errors, names
+from seawall.cli.session import Session
 from seawall.domain.errors import Refused
 from seawall.domain.ledger.reasons import Reason
 from seawall.domain.overview.reasons_page import PAGE, rows_of
@@ -78,3 +82,11 @@ def test_an_error_is_told_once_with_its_first_line() -> None:
 def test_a_log_without_any_is_no_success() -> None:
     with pytest.raises(Refused, match="none of its lines is known"):
         list(explain_log(["INFO rskafka::connection: Establishing new connection\n", ""]))
+
+
+def test_a_log_that_is_not_all_text_is_read_all_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Kafka and databases print keys and values of records, as they are."""
+    log = io.BytesIO(b"key \xff\xfe of a record\nOffsetOutOfRange\n")
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(log, encoding="utf-8"))
+    (text,) = answers(argparse.Namespace(reason=None, log=True), cast("Session", None))
+    assert text.startswith("Kafka: OffsetOutOfRange, line 2")

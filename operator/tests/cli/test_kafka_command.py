@@ -2,14 +2,22 @@
 
 from __future__ import annotations
 
+import base64
+from collections.abc import Mapping
 from datetime import timedelta
+from typing import Any, cast
 
 import pytest
 import yaml
 
+from seawall.adapters.authority import Authority
+from seawall.adapters.kube.api import KubeApi
+from seawall.adapters.times import AUTHORITY_LIFE
 from seawall.api.meta import Key
 from seawall.cli.kafka import certificates
+from seawall.cli.kafka_secrets import Maker
 from seawall.cli.parser import build_parser
+from seawall.domain.errors import Refused
 from seawall.domain.managed_kafka.certificates import why_unusable
 from seawall.observe.certificates import read_certificates
 from tests.fakes.kube import FakeKube
@@ -60,3 +68,26 @@ def test_no_certificate_is_for_less_than_a_day_or_more_than_ten_years(
     with pytest.raises(SystemExit):
         build_parser("kafka").parse_args(["kafka", "secrets", "wal", f"--days={days}"])
     assert "no number of days" in capsys.readouterr().err
+
+
+class Secrets:
+    """An API server with Secrets, by the end of their paths."""
+
+    def __init__(self, **there: Mapping[str, str]) -> None:
+        self.there = {name.replace("_", "-"): dict(texts) for name, texts in there.items()}
+
+    def get(self, path: str) -> dict[str, Any] | None:
+        name = path.rpartition("/")[2]
+        if name not in self.there:
+            return None
+        data = {key: base64.b64encode(text.encode()).decode() for key, text in self.there[name].items()}
+        return {"metadata": {"name": name, "resourceVersion": "1"}, "data": data}
+
+
+@pytest.mark.parametrize("left", [timedelta(days=-1), timedelta(0), timedelta(hours=1)])
+def test_a_ca_that_has_ended_signs_nothing_more(left: timedelta) -> None:
+    pair = Authority.new("old", START + left - AUTHORITY_LIFE).pair
+    api = Secrets(wal_kafka_ca={"tls.crt": pair.certificate, "tls.key": pair.key, "ca.crt": pair.certificate})
+    maker = Maker(cast("KubeApi", api), KEY, secured(), START, timedelta(days=365))
+    with pytest.raises(Refused, match=r"the CA in Secret wal-kafka-ca is valid until .*: what it signs ends with it"):
+        list(maker.changes())

@@ -9,6 +9,7 @@ from urllib.parse import urlsplit
 import pytest
 
 from seawall.adapters.kube.api import Fetched
+from seawall.cli.parser import build_parser
 from seawall.cli.ui import Relay, serving
 from seawall.domain.errors import OutsideUnavailable, Refused
 from seawall.domain.overview.browser import HEADERS
@@ -110,3 +111,10 @@ def test_a_port_that_is_taken_is_one_sentence() -> None:
         serving(relay, int(urlsplit(address).port or 0)),
     ):
         pass
+
+
+@pytest.mark.parametrize("port", ["-1", "65536", "http"])
+def test_what_is_no_port_is_mistyped(port: str, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        build_parser("ui").parse_args(["ui", f"--port={port}"])
+    assert "no port" in capsys.readouterr().err

@@ -35,7 +35,7 @@ def answers(arguments: argparse.Namespace, session: Session) -> Iterator[str]:
     """What is printed.
 
     Raises:
-        Refused: something is not as the contract says.
+        Refused: something is not as the contract says, or there is no such file.
     """
     del session
     server = Server(_connection(arguments), may_write=arguments.write, pause=time.sleep)
@@ -56,6 +56,13 @@ def _line(finding: Finding) -> dict[str, str]:
 
 
 def _connection(arguments: argparse.Namespace) -> HTTPConnection:
-    ca = None if arguments.ca_file is None else arguments.ca_file.read_text(encoding="utf-8")
+    ca = None if arguments.ca_file is None else _read(arguments.ca_file)
     user = None if arguments.user is None else User(arguments.user, os.environ.get(PASSWORD, ""))
     return HTTPConnection(arguments.url.rstrip("/"), ClientTLS(ca), user)
+
+
+def _read(path: Path) -> str:
+    try:
+        return path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise Refused(f"{path} cannot be read: {error}") from error

@@ -6,6 +6,7 @@ The page comes with the command: `domain/overview/reasons_page.py` has it.
 from __future__ import annotations
 
 import argparse
+import io
 import re
 import sys
 import textwrap
@@ -41,6 +42,8 @@ def answers(arguments: argparse.Namespace, _: Session) -> Iterator[str]:
     if arguments.log == (arguments.reason is not None):
         raise Refused("name a reason, or give a log to --log by standard input")
     if arguments.log:
+        if isinstance(sys.stdin, io.TextIOWrapper):  # logs have bytes of records in them, which are no text
+            sys.stdin.reconfigure(errors="replace")
         yield from explain_log(sys.stdin)
     else:
         yield explain(arguments.reason, read_page())

@@ -26,6 +26,8 @@ from seawall.domain.times import CERTIFICATE_SKEW
 MADE_BY = "seawall-kafka-secrets"
 """By this a Secret is known that may be made anew: others are cert-manager's, or somebody's."""
 PASSWORD_BYTES = 24
+LEAST_LIFE = timedelta(days=1)
+"""Of a certificate, as of `--days`."""
 CERTIFICATE, KEY, CA = "tls.crt", "tls.key", "ca.crt"
 
 
@@ -125,6 +127,7 @@ class Maker:
         return Change(self.authority_name, "kubernetes.io/tls", texts, f"a CA, valid until {until}; keep it safe")
 
     def _certificate(self, wanted: WantedCertificate) -> Change:
+        self._require_lasting_authority()
         begins, found = self.now - CERTIFICATE_SKEW, self._found(wanted.secret)
         pair = self.authority.issue(wanted.common_name, self.key.namespace, wanted.names, begins, self.life)
         texts = {CERTIFICATE: pair.certificate, KEY: pair.key, CA: self.authority.pair.certificate}
@@ -133,6 +136,13 @@ class Maker:
         what = f"certificate of {subject(self.key.namespace, wanted.common_name)}{names}, valid until {until}"
         version = None if found is None else str(found["metadata"]["resourceVersion"])
         return Change(wanted.secret, "kubernetes.io/tls", texts, what, version)
+
+    def _require_lasting_authority(self) -> None:
+        """No certificate outlives its CA: what one that ends signs would take a roll, and end with it."""
+        until = self.authority.certificate.not_valid_after_utc
+        if until - self.now < LEAST_LIFE:
+            what = f"the CA in Secret {self.authority_name} is valid until {until:%Y-%m-%dT%H:%M:%SZ}"
+            raise Refused(f"{what}: what it signs ends with it; bring another CA (docs/kafka.md#renewing-certificates)")
 
     def _password(self, user: str, secret: str) -> Change:
         texts = {"username": user, "password": secrets.token_urlsafe(PASSWORD_BYTES), CA: self._trusted()}

@@ -27,6 +27,7 @@ from seawall.domain.errors import OutsideUnavailable, Refused, SeawallError
 from seawall.domain.overview.browser import HEADERS
 
 HOST = "127.0.0.1"
+MOST_PORT = 65535
 PASSED_ON = ("text/html", "text/css")
 """What a browser is given; all else is a sentence of the API server's, and is shown as one."""
 
@@ -45,10 +46,16 @@ class Api(Protocol):
 
 def add_arguments(parser: argparse.ArgumentParser, _: str = "") -> None:
     """The arguments of `seawall ui`."""
-    parser.add_argument("--port", type=int, default=0, help="on this machine; default: one that is free")
+    parser.add_argument("--port", type=_port, default=0, help="on this machine; default: one that is free")
     parser.add_argument("--no-browser", action="store_true", help="print the address, and open nothing")
     add_connection(parser)
     add_operator(parser)
+
+
+def _port(text: str) -> int:
+    if not (text.isascii() and text.isdecimal()) or int(text) > MOST_PORT:
+        raise argparse.ArgumentTypeError(f"{text!r} is no port")
+    return int(text)
 
 
 def answers(arguments: argparse.Namespace, session: Session) -> Iterator[str]:
