@@ -167,9 +167,12 @@ def _replication_factor_differs(case: Case) -> Verdict | None:
 
 
 def _brokers_missing(case: Case) -> Verdict | None:
+    """They come back by themselves, unless a managed Kafka says that a person has to bring them."""
     wanted, online, known = case.spec.topics.replication_factor, case.kafka.online, case.kafka.known_brokers()
     if len(online) >= wanted:
         return None
+    if (nodes := _nodes_need_a_person(case)) is not None:
+        return nodes
     missing = ", ".join(map(str, sorted(known - online)))
     message = f"{len(online)} of {len(known)} brokers are online (missing: {missing}), replicationFactor is {wanted}"
     return Verdict(Outlook.PROGRESSING, Reason.BROKERS_MISSING, message, after=CLUSTER_RETRY_SECONDS)
@@ -242,10 +245,12 @@ def _contested(case: Case) -> Verdict | None:
 
 def _kafka_nodes(case: Case) -> Verdict | None:
     """What a managed Kafka cannot mend by itself, although it answers."""
+    return _nodes_need_a_person(case) or standing_of_users(case.cluster) or standing_of_config(case.cluster)
+
+
+def _nodes_need_a_person(case: Case) -> Verdict | None:
     found = standing(case.cluster)
-    if found is not None and found.outlook is Outlook.STALLED:
-        return found
-    return standing_of_users(case.cluster) or standing_of_config(case.cluster)
+    return found if found is not None and found.outlook is Outlook.STALLED else None
 
 
 GRAVE: tuple[Callable[[Case], Verdict | None], ...] = (
