@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import cast
 
 import pytest
@@ -42,3 +43,9 @@ def test_a_managed_broker_that_a_person_has_to_bring_back_is_not_just_waited_for
         for kind in (ConditionType.READY, ConditionType.STALLED)
     )
     assert (ready.status, ready.reason, found.status) == ("False", reason, stalled)
+
+
+def test_a_managed_broker_that_is_away_and_needs_nobody_yet_has_an_alert_of_its_own() -> None:
+    """Topics are Ready with a replica less, and the WALCluster is not Stalled: no other alert fires."""
+    rules = (Path(__file__).parents[3] / "charts/seawall/templates/prometheusrule.yaml").read_text()
+    assert f'type="{ConditionType.KAFKA_NODES_HEALTHY}", status="False"' in rules

@@ -156,6 +156,16 @@ STORIES: Mapping[str, Story] = {
         62,
         59,
     ),
+    "SeawallKafkaNodesUnhealthy": Story(
+        {condition("KafkaNodesHealthy", "False", "WALCluster"): "1+0x20"},
+        {
+            condition("KafkaNodesHealthy", "True", "WALCluster"): "1+0x20",
+            condition("KafkaNodesHealthy", "Unknown", "WALCluster"): "1+0x20",
+            condition("KafkaVolumesSized", "False", "WALCluster"): "1+0x20",
+        },
+        16,
+        14,
+    ),
     "SeawallKafkaVolumes": Story(
         {condition("KafkaVolumesSized", "False", "WALCluster"): "1+0x40"},
         {
