@@ -76,8 +76,7 @@ def annotate(arguments: argparse.Namespace, api: ChangingApi, ask: Ask, now: dat
     value = value_of(verb, arguments, now)
     path = path_of(WAL_CLUSTER, Key(arguments.namespace, arguments.walcluster))
     found = _read(api, path, arguments)
-    if verb.approves is not None and value is not None:
-        _require_planned(found, value, *verb.approves)
+    _require_planned(found, verb, value)
     yield from _shown(found, verb)
     if value is not None:
         yield from _topics(api.get, arguments, verb)
@@ -98,8 +97,10 @@ def _read(api: ChangingApi, path: str, arguments: argparse.Namespace) -> dict[st
     return found
 
 
-def _require_planned(found: Mapping[str, Any], digest: str, what: str, where: tuple[str, str]) -> None:
-    part, name = where
+def _require_planned(found: Mapping[str, Any], verb: Verb, digest: str | None) -> None:
+    if verb.approves is None or digest is None:
+        return
+    what, (part, name) = verb.approves
     planned = found.get("status", {}).get(part, {}).get(name)
     if planned != digest:
         said = f"no {what} is planned" if planned is None else f"the planned {what} has digest {planned}"
@@ -160,6 +161,7 @@ def _write(
         found = _read(api, path, arguments)
         if found["metadata"]["uid"] != shown["metadata"]["uid"] or [*_shown(found, verb)] != [*_shown(shown, verb)]:
             raise Conflict(f"WALCluster {arguments.walcluster} is not as it was shown any more: {_NOTHING}, look again")
+        _require_planned(found, verb, value)
         version = found["metadata"]["resourceVersion"]
         try:
             api.merge(path, {"metadata": {"resourceVersion": version, "annotations": {verb.annotation: value}}})
