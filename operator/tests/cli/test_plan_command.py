@@ -112,6 +112,7 @@ def say(page: dict[str, Any] | None, *words: str) -> str:
             "spec": {"holderIdentity": "seawall-0"},
         },
         asked: page,
+        "/apis/seawall.dev/v1alpha1/namespaces/db/walclusters/wal": None,
     }
     parser = argparse.ArgumentParser()
     cli.add_arguments(parser)

@@ -275,6 +275,8 @@ class Api:
         if path == "/apis/coordination.k8s.io/v1/namespaces/seawall/leases/seawall":
             annotations = {"seawall.dev/page-key": "k&y"}
             return {"metadata": {"annotations": annotations}, "spec": {"holderIdentity": self._leader}}
+        if path == "/apis/seawall.dev/v1alpha1/namespaces/db/walclusters/wal":
+            return None
         assert path == "/api/v1/namespaces/seawall/pods/https:seawall-0:8443/proxy/ledger/db/wal?key=k%26y"
         return self._page
 

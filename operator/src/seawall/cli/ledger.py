@@ -14,13 +14,15 @@ from datetime import UTC, datetime
 from typing import Any
 from urllib.parse import urlencode
 
-from seawall.api.meta import PAGE_KEY_ANNOTATION
+from seawall.adapters.kube.objects import path_of
+from seawall.api.meta import PAGE_KEY_ANNOTATION, Key
 from seawall.api.pages import PAGES_PORT, PAGES_PORT_ANNOTATION
+from seawall.api.v1alpha1.cluster import WAL_CLUSTER
 from seawall.api.v1alpha1.purge_template import matches_any
 from seawall.cli.connection import add_connection, add_operator, add_topics, add_walcluster
 from seawall.cli.output import add_output, as_data, table
 from seawall.cli.session import Session
-from seawall.domain.errors import OutsideUnavailable, Refused
+from seawall.domain.errors import Forbidden, OutsideUnavailable, Refused
 from seawall.domain.times import LEASE_SILENT
 
 Get = Callable[[str], Mapping[str, Any] | None]
@@ -94,13 +96,19 @@ def ask_operator(
 
     Raises:
         Refused: there is no such WALCluster or operator, or the person may not look.
-        OutsideUnavailable: the API server or the operator did not answer, or the operator cannot look.
+        OutsideUnavailable: the API server or the operator did not answer, or the operator cannot look, or not yet.
     """
     lease = leading_lease(get, arguments.operator)
     found = get(pages_path(arguments.operator, lease, f"{page}/{arguments.namespace}/{arguments.walcluster}", query))
     if found is None:
         _require_alive(lease)
-        raise Refused(f"the operator knows no WALCluster {arguments.namespace}/{arguments.walcluster}")
+        key = Key(arguments.namespace, arguments.walcluster)
+        if _is_there(get, key):
+            raise OutsideUnavailable(
+                f"the operator has not looked at WALCluster {key} yet: ask again in some seconds; or it does not serve "
+                f"namespace {key.namespace}, and another one is to be named with --operator"
+            )
+        raise Refused(f"the operator knows no WALCluster {key}")
     if "cannotLook" in found:
         raise OutsideUnavailable(f"{found['cannotLook']}: {found['message']}")
     return found
@@ -112,6 +120,14 @@ def pages_path(operator: str, lease: Mapping[str, Any], page: str, query: Sequen
     port, key = annotations.get(PAGES_PORT_ANNOTATION, PAGES_PORT), annotations.get(PAGE_KEY_ANNOTATION, "")
     pod = f"/api/v1/namespaces/{operator.rpartition('/')[0]}/pods/https:{lease['spec']['holderIdentity']}:{port}"
     return f"{pod}/proxy/{page}?{urlencode([*query, ('key', key)])}"
+
+
+def _is_there(get: Get, key: Key) -> bool:
+    """An operator that has just begun answers as if there were none; who has its key only may not read it."""
+    try:
+        return get(path_of(WAL_CLUSTER, key)) is not None
+    except Forbidden:
+        return False
 
 
 def _require_alive(lease: Mapping[str, Any]) -> None:
