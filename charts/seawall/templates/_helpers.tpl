@@ -18,13 +18,17 @@
 {{- printf "%s-%s" (include "seawall.fullname" .) .Release.Namespace }}
 {{- end }}
 
+{{- /* The account `default` would do, and give every pod of the namespace what the operator may. */}}
 {{- define "seawall.serviceAccountName" -}}
-{{- .Values.serviceAccount.name | default (ternary (include "seawall.fullname" .) "default" .Values.serviceAccount.create) }}
+{{- if not (or .Values.serviceAccount.create .Values.serviceAccount.name) }}
+{{- fail "serviceAccount.name: with create: false name the account that is there for the operator alone" }}
+{{- end }}
+{{- .Values.serviceAccount.name | default (include "seawall.fullname" .) }}
 {{- end }}
 
 {{- define "seawall.selectorLabels" -}}
-app.kubernetes.io/name: {{ include "seawall.name" . }}
-app.kubernetes.io/instance: {{ .Release.Name }}
+app.kubernetes.io/name: {{ include "seawall.name" . | quote }}
+app.kubernetes.io/instance: {{ .Release.Name | quote }}
 {{- end }}
 
 {{- define "seawall.labels" -}}

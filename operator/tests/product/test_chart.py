@@ -630,6 +630,7 @@ def test_rights_that_outlive_a_namespaces_roles_are_small(render: Render) -> Non
         ({"scope": {"cluster": True}, "replayVerification": {"create": True}}, "name the namespaces of the drivers"),
         ({"podMonitor": {"enabled": True}}, "name a Secret with one in metrics.tokenSecret.name"),
         ({"metrics": {"readers": ["prometheus"]}}, "readers"),
+        ({"serviceAccount": {"create": False}}, "name the account"),
     ],
 )
 def test_wrong_values_are_refused(helm: str, values: Values, complaint: str) -> None:
@@ -640,6 +641,13 @@ def test_wrong_values_are_refused(helm: str, values: Values, complaint: str) -> 
 
 KUBERNETES = frozenset({"resources", "labels", "podSecurityContext", "securityContext"})
 """Values whose insides are not ours."""
+
+
+def test_a_release_may_be_called_by_a_number(helm: str) -> None:
+    result = run_helm(helm, "template", "2026", str(CHART), "--kube-version", "1.34.4", values={"nameOverride": "7"})
+    objects = [each for each in yaml.safe_load_all(result.stdout) if each]
+    values = {value for each in objects for value in each["metadata"]["labels"].values()}
+    assert {type(value) for value in values} == {str}
 
 
 def test_every_value_has_a_schema_and_a_line_in_the_readme() -> None:
