@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from prometheus_client import CollectorRegistry
 
 from seawall.api.meta import Key
@@ -9,6 +11,8 @@ from seawall.domain.brokers.view import BrokersFound
 from seawall.domain.partitions import BrokerState, Quorum
 from seawall.domain.throttles import least_of
 from seawall.handlers.metrics.object_labels import OBJECT, ObjectGauge, labels_of
+
+Series = Mapping[tuple[str, ...], float]
 
 
 class BrokerTelemetry:
@@ -46,30 +50,30 @@ class BrokerTelemetry:
 
     def measure_brokers(self, key: Key, found: BrokersFound | None) -> None:
         """Replaces the metrics of one WALCluster's brokers."""
-        self.forget_brokers(key)
         if found is None:
+            self.forget_brokers(key)
             return
-        for numbers in found.view.brokers:
-            labels = (key.namespace, key.name, str(numbers.broker.id))
-            for state in BrokerState:
-                self._state.labels(*labels, state.value).set(numbers.broker.state is state)
-            self._leaders.labels(*labels).set(numbers.leaders)
-            self._replicas.labels(*labels).set(numbers.replicas)
-            self._behind.labels(*labels).set(numbers.under_replicated)
-            if numbers.log_dir_bytes is not None:
-                self._bytes.labels(*labels).set(numbers.log_dir_bytes)
-            if (throttle := least_of(numbers.own_rates)) is not None:
-                self._throttle.labels(*labels).set(throttle)
-        troubles = {
-            "Leaderless": found.view.leaderless,
-            "UnderMinISR": found.view.under_min_isr,
-            "UnderReplicated": found.view.under_replicated,
-            "NotPreferredLeader": found.view.led_by_others,
+        view, each = found.view, [(str(one.broker.id), one) for one in found.view.brokers]
+        states = [(broker, one, state) for broker, one in each for state in BrokerState]
+        rates = [(broker, least_of(one.own_rates)) for broker, one in each]
+        voters = found.quorum.voters if isinstance(found.quorum, Quorum) else ()
+        series: Mapping[ObjectGauge, Series] = {
+            self._state: {(broker, state.value): one.broker.state is state for broker, one, state in states},
+            self._leaders: {(broker,): one.leaders for broker, one in each},
+            self._replicas: {(broker,): one.replicas for broker, one in each},
+            self._behind: {(broker,): one.under_replicated for broker, one in each},
+            self._bytes: {(broker,): one.log_dir_bytes for broker, one in each if one.log_dir_bytes is not None},
+            self._throttle: {(broker,): rate for broker, rate in rates if rate is not None},
+            self._partitions: {
+                ("Leaderless",): view.leaderless.count,
+                ("UnderMinISR",): view.under_min_isr.count,
+                ("UnderReplicated",): view.under_replicated.count,
+                ("NotPreferredLeader",): view.led_by_others.count,
+            },
+            self._lag: {(str(voter.id),): voter.lag for voter in voters},
         }
-        for trouble, partitions in troubles.items():
-            self._partitions.labels(key.namespace, key.name, trouble).set(partitions.count)
-        for voter in found.quorum.voters if isinstance(found.quorum, Quorum) else ():
-            self._lag.labels(key.namespace, key.name, str(voter.id)).set(voter.lag)
+        for gauge, now in series.items():
+            gauge.replace(key, now)
 
     def forget_brokers(self, key: Key) -> None:
         """Removes the metrics of a WALCluster."""

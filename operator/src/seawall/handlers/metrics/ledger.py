@@ -129,22 +129,19 @@ class WALTelemetry(BackupTelemetry):
         self._meet(key)
         self._can_observe.labels(*_of(key)).set(numbers is not None)
         self._begin_to_count(key)
-        self._clear(key)
         if numbers is None:
+            self._clear(key)
             return
         self._last_observation.labels(*_of(key)).set_to_current_time()
         self._intact.labels(*_of(key)).set(numbers.is_intact)
-        for reason, count in numbers.topics.items():
-            self._topics.labels(*_of(key), reason).set(count)
+        self._topics.replace(key, {(reason,): count for reason, count in numbers.topics.items()})
         for name, gauge in self._numbers.items():
             set_or_remove(gauge, key, getattr(numbers, name))
-        for state in HoldState if numbers.holds is not None else ():
-            if not state.is_final:
-                self._holds.labels(*_of(key), state.value).set((numbers.holds or {}).get(state, 0))
-        for hold, lag in numbers.hold_lags.items():
-            self._hold_lag.labels(*_of(key), hold).set(lag)
-        for topic, reason in numbers.reasons.items() if self._per_topic else ():
-            self._topic_reason.labels(*_of(key), topic, reason).set(1)
+        holds, live = numbers.holds, [state for state in HoldState if not state.is_final]
+        self._holds.replace(key, {} if holds is None else {(state.value,): holds.get(state, 0) for state in live})
+        self._hold_lag.replace(key, {(hold,): lag for hold, lag in numbers.hold_lags.items()})
+        if self._per_topic:
+            self._topic_reason.replace(key, dict.fromkeys(numbers.reasons.items(), 1))
 
     def measure_answer(self, key: Key, used: float | None) -> None:
         """Replaces it, or removes it."""

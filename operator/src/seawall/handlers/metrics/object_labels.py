@@ -7,6 +7,7 @@ its series replaced by its ticks, that is n times n work.
 from __future__ import annotations
 
 import threading
+from collections.abc import Collection, Mapping
 from datetime import datetime, timedelta
 from typing import Any, Self
 
@@ -43,6 +44,16 @@ class _Series:
         """Those of an object, which are forgotten."""
         with self._lock:
             return self._by_object.pop(owner, set())
+
+    def keep(self, owner: tuple[str, ...], kept: Collection[tuple[str, ...]]) -> set[tuple[str, ...]]:
+        """Those of an object beyond these, which are forgotten."""
+        with self._lock:
+            found = self._by_object.get(owner, set())
+            gone = found.difference(kept)
+            found -= gone
+            if not found:
+                self._by_object.pop(owner, None)
+            return gone
 
     def clear(self) -> None:
         """Forgets all."""
@@ -83,6 +94,18 @@ class _OfObjects(MetricWrapperBase):
 
 class ObjectGauge(_OfObjects, Gauge):
     """A gauge of objects."""
+
+    def replace(self, key: Key, series: Mapping[tuple[str, ...], float]) -> None:
+        """All series of an object, by the labels that they have besides.
+
+        What stays is never away: a scrape between a removal and its return would end an alert, or begin its `for` anew.
+        """
+        owner = key.namespace, key.name
+        for labels, value in series.items():
+            self.labels(*owner, *labels).set(value)
+        if self._series is not None:
+            for values in self._series.keep(owner, {(*owner, *labels) for labels in series}):
+                self.remove(*values)
 
 
 class ObjectCounter(_OfObjects, Counter):

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from prometheus_client import CollectorRegistry
 
 from seawall.api.meta import Key
 from seawall.api.v1alpha1.reassignment import ReassignmentStatus
-from seawall.handlers.metrics.object_labels import OBJECT, ObjectGauge, labels_of
+from seawall.handlers.metrics.object_labels import OBJECT, ObjectGauge, labels_of, set_or_remove
 
 
 class ReassignmentTelemetry:
@@ -41,29 +43,13 @@ class ReassignmentTelemetry:
 
     def measure_reassignment(self, key: Key, run: ReassignmentStatus | None, throttled_topics: int | None) -> None:
         """Replaces the metrics of one WALCluster's reassignment."""
-        for gauge in (self._partitions, self._bytes_left, self._progress):
-            gauge.remove_by_labels(labels_of(key))
-        labels = key.namespace, key.name
         if throttled_topics is not None:
-            self._throttled.labels(*labels).set(throttled_topics)
-        if run is None or not run.is_active:
-            return
-        if not run.asks_person and run.progress_time is not None:
-            self._progress.labels(*labels).set(run.progress_time.timestamp())
-        if run.bytes_left is not None:
-            self._bytes_left.labels(*labels).set(run.bytes_left)
-        if run.partitions is not None:
-            found = run.partitions
-            settled = found.done + found.in_flight + found.failed + found.left_alone
-            counts = {
-                "Done": found.done,
-                "InFlight": found.in_flight,
-                "Failed": found.failed,
-                "LeftAlone": found.left_alone,
-                "Waiting": max(0, found.total - settled),
-            }
-            for progress, count in counts.items():
-                self._partitions.labels(*labels, progress).set(count)
+            set_or_remove(self._throttled, key, throttled_topics)
+        active = run if run is not None and run.is_active else None
+        begun = None if active is None or active.asks_person else active.progress_time
+        set_or_remove(self._progress, key, None if begun is None else begun.timestamp())
+        set_or_remove(self._bytes_left, key, None if active is None else active.bytes_left)
+        self._partitions.replace(key, _partitions_of(active))
 
     def forget_reassignment(self, key: Key) -> None:
         """Removes the metrics of a WALCluster."""
@@ -74,3 +60,17 @@ class ReassignmentTelemetry:
         """Forgets everything: who does not lead knows nothing."""
         for gauge in (self._partitions, self._bytes_left, self._progress, self._throttled):
             gauge.clear()
+
+
+def _partitions_of(run: ReassignmentStatus | None) -> Mapping[tuple[str, ...], float]:
+    if run is None or run.partitions is None:
+        return {}
+    found = run.partitions
+    settled = found.done + found.in_flight + found.failed + found.left_alone
+    return {
+        ("Done",): found.done,
+        ("InFlight",): found.in_flight,
+        ("Failed",): found.failed,
+        ("LeftAlone",): found.left_alone,
+        ("Waiting",): max(0, found.total - settled),
+    }

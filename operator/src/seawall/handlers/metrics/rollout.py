@@ -46,11 +46,8 @@ class RestartTelemetry:
 
     def measure_restart(self, key: Key, datanodes: Mapping[str, int], stage: RollStage | None) -> None:
         """Replaces the metrics of one WALCluster's datanodes."""
-        self.forget_restart(key)
-        for health, count in datanodes.items():
-            self._datanodes.labels(key.namespace, key.name, health).set(count)
-        if stage not in {None, RollStage.COMPLETED}:
-            self._stage.labels(key.namespace, key.name, stage).set(1)
+        self._datanodes.replace(key, {(health,): count for health, count in datanodes.items()})
+        self._stage.replace(key, _under_way(stage))
 
     def forget_restart(self, key: Key) -> None:
         """Removes the metrics of a WALCluster."""
@@ -59,11 +56,8 @@ class RestartTelemetry:
 
     def measure_kafka_nodes(self, key: Key, nodes: Mapping[str, int], stage: RollStage | None) -> None:
         """Replaces the metrics of the nodes of one managed Kafka."""
-        self.forget_kafka_nodes(key)
-        for state, count in nodes.items():
-            self._nodes.labels(key.namespace, key.name, state).set(count)
-        if stage not in {None, RollStage.COMPLETED}:
-            self._node_stage.labels(key.namespace, key.name, stage).set(1)
+        self._nodes.replace(key, {(state,): count for state, count in nodes.items()})
+        self._node_stage.replace(key, _under_way(stage))
 
     def forget_kafka_nodes(self, key: Key) -> None:
         """Removes the metrics of a WALCluster's nodes."""
@@ -74,3 +68,7 @@ class RestartTelemetry:
         """Forgets everything: who does not lead knows nothing."""
         for gauge in (self._datanodes, self._stage, self._nodes, self._node_stage):
             gauge.clear()
+
+
+def _under_way(stage: RollStage | None) -> Mapping[tuple[str, ...], float]:
+    return {} if stage is None or stage is RollStage.COMPLETED else {(stage.value,): 1}

@@ -6,7 +6,7 @@ from prometheus_client import CollectorRegistry
 
 from seawall.api.meta import Key
 from seawall.api.v1alpha1.subscription_status import SubscriptionState, WALSubscriptionStatus
-from seawall.handlers.metrics.object_labels import OBJECT, ObjectGauge, labels_of
+from seawall.handlers.metrics.object_labels import OBJECT, ObjectGauge, labels_of, set_or_remove
 
 
 class SubscriptionTelemetry:
@@ -47,10 +47,7 @@ class SubscriptionTelemetry:
 
     def measure_subscription(self, key: Key, status: WALSubscriptionStatus, max_bytes: int | None) -> None:
         """Replaces the metrics of one subscription; what is not known has no series."""
-        self.forget_subscription(key)
-        labels = labels_of(key)
-        for state in SubscriptionState:
-            self._state.labels(**labels, state=state.value).set(status.state is state)
+        self._state.replace(key, {(state.value,): status.state is state for state in SubscriptionState})
         numbers = {
             self._topics: None if status.counts is None else status.counts.stopped,
             self._entries: None if status.lag is None else status.lag.entries,
@@ -61,8 +58,7 @@ class SubscriptionTelemetry:
             self._dead_letters: None if status.handed_on is None else status.handed_on.dead_letters,
         }
         for gauge, value in numbers.items():
-            if value is not None:
-                gauge.labels(**labels).set(value)
+            set_or_remove(gauge, key, value)
 
     def forget_subscription(self, key: Key) -> None:
         """Removes the metrics of one subscription."""

@@ -148,9 +148,7 @@ class Telemetry:
             self._topics.labels(key.namespace, key.name, state.value).set(tally[state])
         self._topics.labels(key.namespace, key.name, "Foreign").set(len(pool.foreign))
         if self._per_topic:
-            self._topic_state.remove_by_labels(labels_of(key))
-            for topic, state in pool.states.items():
-                self._topic_state.labels(key.namespace, key.name, topic, state.value).set(1)
+            self._topic_state.replace(key, {(topic, state.value): 1 for topic, state in pool.states.items()})
 
     def forget(self, key: Key) -> None:
         """Removes the metrics of one object."""
