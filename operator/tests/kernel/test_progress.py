@@ -79,7 +79,7 @@ class SlowKafka:
         self._process, self._seconds = process, seconds
         self.heard: list[str | None] = []
         self.admin = admin.ConfluentKafkaAdmin(KafkaConnection((NOWHERE,)))
-        client = SimpleNamespace(get=lambda: self)
+        client = SimpleNamespace(get=lambda: self, wait_for=lambda _, *answers: errors.wait_for(*answers))
         self.admin._client = cast("SharedClient", client)
 
     def describe_configs(self, resources: Sequence[Any], **_: float) -> dict[Any, Future[Any]]:
@@ -306,7 +306,7 @@ def turns() -> None:
 def test_each_way_to_get_on_is_needed_and_none_is_too_easy() -> None:
     assert not find_survivors(
         [
-            (rewritten(errors, "wait_for", "    request_ended()\n    return", "    return", admin), slow_kafka),
+            (rewritten(errors, "wait_for", "    request_ended()\n    return", "    return"), slow_kafka),
             (rewritten(Turn, "__enter__", "mine.follow(holder)", "pass"), turns),
             (
                 rewritten(Progress, "follow", "max(self.at, other.at)", "self._clock()"),
