@@ -275,16 +275,3 @@ def test_a_plan_is_approved_by_its_digest() -> None:
     server.object["status"] = {}
     with pytest.raises(Refused, match="no reassignment is planned"):
         type_(server, "approve", "wal", "abc")
-
-
-def test_a_plan_that_is_made_anew_while_somebody_reads_it_is_not_approved() -> None:
-    server = Server()
-
-    def plan_anew() -> None:
-        server.object["status"] = {**server.object["status"], "reassignment": {"digest": "xyz"}}
-        server.touch()
-
-    server.between = plan_anew
-    with pytest.raises(Refused, match="the planned reassignment has digest xyz"):
-        type_(server, "approve", "wal", "abc")
-    assert not server.annotations

@@ -1,7 +1,7 @@
 """`seawall readopt|dead-regions|restart|… <walcluster>`: shows what stands and what it allows, asks, and writes it.
 
 Only what was shown is answered for: the object is read again after the answer, and when its conditions are other ones
-nothing is written.
+nothing is written, unless it is what only holds Seawall back.
 """
 
 from __future__ import annotations
@@ -159,7 +159,8 @@ def _write(
     verb = VERBS[arguments.command]
     for attempt in range(TRIES):
         found = _read(api, path, arguments)
-        if found["metadata"]["uid"] != shown["metadata"]["uid"] or [*_shown(found, verb)] != [*_shown(shown, verb)]:
+        is_as_shown = [*_shown(found, verb)] == [*_shown(shown, verb)] or (verb.restrains and value is not None)
+        if found["metadata"]["uid"] != shown["metadata"]["uid"] or not is_as_shown:
             raise Conflict(f"WALCluster {arguments.walcluster} is not as it was shown any more: {_NOTHING}, look again")
         _require_planned(found, verb, value)
         version = found["metadata"]["resourceVersion"]

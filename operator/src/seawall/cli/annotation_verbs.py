@@ -54,6 +54,7 @@ class Verb:
         has_expiry: whether it counts for a while only, and must say why.
         approves: what is approved by its digest, and where the status has that.
         removes: it takes the annotation away.
+        restrains: it keeps Seawall from something, and lets it do nothing: it is right whatever has changed meanwhile.
     """
 
     annotation: str
@@ -64,6 +65,7 @@ class Verb:
     has_expiry: bool = False
     approves: tuple[str, tuple[str, str]] | None = None
     removes: bool = False
+    restrains: bool = False
 
 
 def _names_region(line: Line, regions: tuple[str, ...]) -> bool:
@@ -104,6 +106,7 @@ VERBS: Mapping[str, Verb] = {
     "stop-deletes": Verb(
         STOP_DELETES_ANNOTATION,
         "No purge deletes records until it is taken away: `seawall stop-deletes … --undo`.",
+        restrains=True,
     ),
     "restart": Verb(
         RESTART_ANNOTATION,
@@ -149,6 +152,7 @@ VERBS: Mapping[str, Verb] = {
     "pause": Verb(
         PAUSED_ANNOTATION,
         "The status is still kept, and nothing else is done, until `seawall resume`.",
+        restrains=True,
     ),
     "resume": Verb(
         PAUSED_ANNOTATION,
