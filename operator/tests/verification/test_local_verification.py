@@ -13,10 +13,12 @@ from typing import Any
 import pytest
 
 from seawall.api.meta import Key
+from seawall.api.resource import AnyResource
+from seawall.api.v1alpha1.hold import WALHold
 from seawall.api.v1alpha1.verification_template import VerificationTemplate
 from seawall.cli.local_verification import LocalVerification
 from seawall.controllers.hold import WALHoldController
-from seawall.domain.errors import OutsideUnavailable, Refused
+from seawall.domain.errors import Conflict, OutsideUnavailable, Refused, SeawallError
 from seawall.domain.spark_job.request import PATHS
 from seawall.reconciler import Reconciler
 from tests.worlds.purge_world import NAMESPACE
@@ -125,3 +127,34 @@ def test_passwords_are_files_of_that_run_only() -> None:
 
     verify(world, Looking(world))
     assert set(PATHS) < set(names)
+
+
+def refuse_to_delete(world: VerificationWorld, monkeypatch: pytest.MonkeyPatch, *errors: SeawallError) -> None:
+    """The API server answers so, one after another, and then as ever."""
+    left, delete = list(errors), world.kube.delete
+
+    def fail(obj: AnyResource) -> None:
+        if left:
+            raise left.pop(0)
+        delete(obj)
+
+    monkeypatch.setattr(world.kube, "delete", fail)
+
+
+def test_a_hold_whose_status_was_written_in_this_moment_goes_all_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+    world = VerificationWorld()
+    refuse_to_delete(world, monkeypatch, Conflict("it changed"))
+    assert verify(world, Program(world)) == ["walhold/here granted on 3 topics", "Passed: so"]
+    assert world.holds() == []
+
+
+def test_a_verdict_is_told_although_the_hold_stays(monkeypatch: pytest.MonkeyPatch) -> None:
+    world = VerificationWorld()
+    refuse_to_delete(world, monkeypatch, OutsideUnavailable("no answer"), OutsideUnavailable("no answer"))
+    with pytest.raises(Refused, match="Failed: so"):
+        verify(world, Program(world, "Failed", 1))
+    assert world.holds() == ["here"]
+    world.kube.remove(Key(NAMESPACE, "here"), WALHold)
+    printed = verify(world, Program(world))
+    assert printed[1] == "Passed: so"
+    assert printed[2].startswith("walhold/here is still there, and counts until its ttl is over: no answer")

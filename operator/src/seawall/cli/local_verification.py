@@ -27,7 +27,7 @@ from seawall.api.v1alpha1.hold import WALHold, WALHoldSpec
 from seawall.api.v1alpha1.purge_template import ClusterRef
 from seawall.api.v1alpha1.spark_job import Outcome
 from seawall.api.v1alpha1.verification_template import VerificationTemplate
-from seawall.domain.errors import OutsideUnavailable, Refused
+from seawall.domain.errors import Conflict, OutsideUnavailable, Refused, SeawallError
 from seawall.domain.kafka import KafkaConnection, NoKafka
 from seawall.domain.ledger.observation import Unavailable
 from seawall.domain.spark_job.allowed import kafka_of_job
@@ -46,6 +46,9 @@ NO_REPORT = "-"
 """What the Spark program takes for none."""
 OBSERVERS = 60
 """So many looks, or pauses for the grant, and no more."""
+
+RELEASES = 5
+"""So many tries to remove the hold: the operator writes its status all the time."""
 
 Run = Callable[[Sequence[str]], int]
 """Runs a program with the terminal of this one; returns its exit code."""
@@ -106,18 +109,36 @@ class LocalVerification:
         reference = ClusterRef(name=cluster.metadata.name)
         hold = WALHoldSpec(cluster_ref=reference, topics=claim, ttl=LOCAL_VERIFICATION_HELD_FOR, reason=reason)
         self.kube.create(WALHold, key, hold)
+        stays = ""
         try:
             self._wait_for_grant(key)
             yield f"walhold/{name} granted on {len(claim)} topics"
             topics = [topic for topic in self._select(cluster, template).readable if topic.name in claim]
             yield from self._replay(cluster, spec, template, tuple(topics), (name, program, report))
         finally:
-            found = self.kube.get(WALHold, key)
-            if found is not None:
-                self.kube.delete(found)
+            stays = self._release(key)
+        if stays:
+            yield stays
         left = [f"{topic} ({why})" for topic, why in sorted(selection.against.items())]
         if left:
             raise Refused(f"{len(left)} topics were not read: {', '.join(left[:3])}")
+
+    def _release(self, key: Key) -> str:
+        """Removes the hold; a sentence: why it stays. What was found out counts more than that, and is told."""
+        problem = ""
+        for _ in range(RELEASES):
+            try:
+                found = self.kube.get(WALHold, key)
+                if found is not None:
+                    self.kube.delete(found)
+            except Conflict as error:  # its status was written in this moment
+                problem = str(error)
+            except SeawallError as error:
+                problem = str(error)
+                break
+            else:
+                return ""
+        return f"walhold/{key.name} is still there, and counts until its ttl is over: {problem}"
 
     def _select(self, cluster: WALCluster, template: VerificationTemplate) -> Selection:
         """Looks until every region has reported, or for a while."""
