@@ -1,4 +1,4 @@
-"""An answer that comes byte by byte ends at its deadline, whatever its header says of its length."""
+"""An answer that comes byte by byte ends at its deadline, whatever its header says of its length; so does a header."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ import io
 import json
 import threading
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from types import SimpleNamespace
@@ -17,7 +17,7 @@ import pytest
 from urllib3 import BaseHTTPResponse
 from urllib3.exceptions import TimeoutError as HTTPTimeoutError
 
-from seawall.adapters import http_body
+from seawall.adapters import http, http_body, http_deadline
 from seawall.adapters.http import Http, Part
 from seawall.adapters.kube.api import KubeApi
 from seawall.domain.dataplane.connection import NotReached, PartUnavailable
@@ -34,12 +34,20 @@ PART = Part("the metasrv", "the spec", NotReached.METASRV_UNREACHABLE, "")
 
 
 class Trickle(BaseHTTPRequestHandler):
-    """A byte now and then; as one piece by its Content-Length, or in chunks. At once: two bytes and the end."""
+    """A byte now and then; as one piece by its Content-Length, or in chunks. At once: two bytes and the end.
+
+    Or a byte now and then of a header; or two bytes of a body without a length, and silence.
+    """
 
     protocol_version = "HTTP/1.1"
 
     def do_GET(self) -> None:
         self.send_response(200)
+        if self.path in {"/header", "/silence"}:
+            self.close_connection = True
+            with suppress(OSError):  # whoever asked has hung up
+                self._begin_only()
+            return
         is_whole = self.path == "/whole"
         chunked = self.path in {"/chunks", "/whole"}
         self.send_header(*(("Transfer-Encoding", "chunked") if chunked else ("Content-Length", str(BYTES))))
@@ -56,6 +64,20 @@ class Trickle(BaseHTTPRequestHandler):
             self.close_connection = True
         except OSError:  # whoever asked has hung up
             self.close_connection = True
+
+    def _begin_only(self) -> None:
+        if self.path == "/silence":
+            self.end_headers()
+            self.wfile.write(b"1")
+            time.sleep(SECONDS / 2)  # no silence is as long as the deadline when that comes
+            self.wfile.write(b"1")
+            time.sleep(LONGEST)
+            return
+        self.flush_headers()
+        until = time.monotonic() + LONGEST
+        while time.monotonic() < until:
+            self.wfile.write(b"X")
+            time.sleep(BETWEEN)
 
     def log_message(self, *_: object) -> None:
         """Says nothing."""
@@ -96,15 +118,28 @@ def kube_at(url: str, folder: Path) -> KubeApi:
 
 def cut_in_time(path: str) -> None:
     with trickling() as (url, _):
-        begun = time.monotonic()
-        with pytest.raises(PartUnavailable) as silence:
-            Http(PART).get(f"{url}{path}", seconds=SECONDS)
-        assert SECONDS <= time.monotonic() - begun < LATE
+        is_cut_in_time(Http(PART), url, path)
+
+
+def is_cut_in_time(part: Http, url: str, path: str) -> None:
+    begun = time.monotonic()
+    with pytest.raises(PartUnavailable) as silence:
+        part.get(f"{url}{path}", seconds=SECONDS)
+    assert SECONDS <= time.monotonic() - begun < LATE
     advice = "check that it runs and that network policies let Seawall in"
     assert str(silence.value) == f"the metasrv at {url} does not answer (no whole answer within 0.5 s): {advice}"
 
 
-@pytest.mark.parametrize("path", ["/length", "/chunks"])
+def test_a_trickle_of_headers_is_cut_in_time_on_a_connection_that_was_used_before() -> None:
+    with trickling() as (url, server):
+        part = Http(PART)
+        assert part.get(f"{url}/whole").body == b"11"
+        is_cut_in_time(part, url, "/header")
+        assert server.connections == 1
+        assert part.get(f"{url}/whole").body == b"11"
+
+
+@pytest.mark.parametrize("path", ["/length", "/chunks", "/header", "/silence"])
 def test_a_trickle_of_a_part_of_the_database_is_cut_in_time(path: str) -> None:
     cut_in_time(path)
 
@@ -162,5 +197,20 @@ def test_each_guard_against_a_trickle_is_needed() -> None:
             (rewritten(http_body, "pieces", "time.monotonic() > until", "False"), story),
             (rewritten(http_body, "pieces", "response.read1(PIECE)", "response.read(PIECE)"), story),
             (rewritten(http_body, "pieces", "with response:", "if True:"), story),
+        ]
+    )
+
+
+def test_each_guard_against_a_slow_beginning_is_needed() -> None:
+    def at(path: str) -> Callable[[], None]:
+        return lambda: cut_in_time(path)
+
+    header, believed = at("/header"), "close()\n    if False"
+    handle = "self._handle = socket.socket(fileno=os.dup(connected.fileno()))"
+    assert not find_survivors(
+        [
+            (rewritten(http_deadline._Guard, "end", "self._cut()", "pass"), header),
+            (rewritten(http_deadline._Guard, "watch", handle, "pass"), header),
+            (rewritten(http_deadline, "deadline", "close()\n    if guard.is_late", believed, http), at("/silence")),
         ]
     )

@@ -26,6 +26,7 @@ from urllib3.exceptions import (
 )
 
 from seawall.adapters.http_body import pieces
+from seawall.adapters.http_deadline import cuttable, deadline
 from seawall.adapters.times import HTTP_ANSWER_SECONDS, HTTP_CONNECT_SECONDS
 from seawall.adapters.tls import UnreadablePem, tls_context, tls_sentence
 from seawall.domain.dataplane.connection import ClientTLS, NotReached, PartRefused, PartUnavailable, User
@@ -95,7 +96,7 @@ class Http:
     ) -> None:
         self.part, self._max_bytes = part, max_bytes
         options: dict[str, Any] = {} if tls is None else {"ssl_context": tls}
-        self._pool = urllib3.PoolManager(maxsize=connections, retries=False, **options)
+        self._pool = cuttable(urllib3.PoolManager(maxsize=connections, retries=False, **options))
 
     def close(self) -> None:
         """Closes what is kept open; what waits for an answer gets it, and is closed then."""
@@ -129,11 +130,12 @@ class Http:
         until = time.monotonic() + seconds
         timeout = urllib3.Timeout(connect=min(HTTP_CONNECT_SECONDS, seconds), read=seconds)
         try:
-            response = self._pool.request(
-                method, url, timeout=timeout, redirect=False, preload_content=False, decode_content=True, **options
-            )
-            with response:
-                return Answer(response.status, self._body(response, until))
+            with deadline(seconds):
+                response = self._pool.request(
+                    method, url, timeout=timeout, redirect=False, preload_content=False, decode_content=True, **options
+                )
+                with response:
+                    return Answer(response.status, self._body(response, until))
         except (HTTPError, OSError) as error:
             raise self._translated(url, error, seconds) from error
         finally:
