@@ -11,7 +11,7 @@ import pytest
 from seawall.adapters.http_database import known_regions, wire
 from seawall.adapters.http_database.known_regions import DATABASES, KnownRegions
 from seawall.domain.dataplane.connection import NotReached, PartRefused
-from tests.adapters.test_http_database import Catalogue, Change, half, whole
+from tests.adapters.test_http_database import Catalogue, Change, buried, half, whole
 from tests.support.mutants import find_survivors
 from tests.support.source_mutants import rewritten
 
@@ -102,6 +102,33 @@ def test_a_person_says_that_metadata_that_went_back_are_right() -> None:
         assert catalogue.store.begin_anew() is False, "they have not gone back since"
 
 
+def followed(*nodes: int) -> Change:
+    """With these followers."""
+
+    def by(found: Any) -> None:
+        found["regions"][0]["followers"] = list(nodes)
+
+    return by
+
+
+@pytest.mark.parametrize("nodes", [(), (2,)])
+def test_a_follower_that_is_gone_without_a_change_is_not_gone(nodes: tuple[int, ...]) -> None:
+    """A control plane that has read its regions, and not yet who follows them: nothing would hold their log for it."""
+    with read_once() as catalogue:
+        catalogue.read(moved(1, followed(1, 2)))
+        refused(catalogue, moved(1, followed(*nodes)), "had region 7's follower on node 1, and lack it now, although")
+        catalogue.read(moved(2, followed(*nodes)))
+        catalogue.read(moved(3, buried))
+
+
+def test_a_follower_is_not_gone_because_the_revision_rose_again_after_it_had_fallen() -> None:
+    with read_once() as catalogue:
+        catalogue.read(moved(1, followed(1)))
+        refused(catalogue, whole, "went back")
+        refused(catalogue, moved(2), "had region 7's follower on node 1, and lack it now, after they had gone back")
+        catalogue.read(moved(3, buried))
+
+
 def metadata(revision: int, *regions: int, database: str = "queue") -> wire.Metadata:
     """Of one topic."""
     found = [
@@ -154,11 +181,13 @@ def test_each_guard_is_missed() -> None:
         (mutant("known.pop(now.database, None)", "known.clear()"), _in_between),
         (mutant("while len(known) > DATABASES", "while False"), _not_all),
         (mutant("now.revision < newest.revision", "False"), _overtaken),
+        (rewritten(known_regions, "_require_kept", "before.followed.items()", "()"), lambda: _follower(())),
     )
     assert find_survivors(mutants) == []
 
 
 _after_it_had_fallen = test_a_region_is_not_gone_because_the_revision_rose_again_after_it_had_fallen
+_follower = test_a_follower_that_is_gone_without_a_change_is_not_gone
 _not_all = test_of_a_database_with_another_identity_each_time_not_all_are_remembered
 _overtaken = test_an_answer_that_was_overtaken_on_its_way_has_not_gone_back
 

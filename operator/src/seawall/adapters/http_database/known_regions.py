@@ -1,9 +1,9 @@
-"""The regions of each database's newest metadata: none is gone while the revision does not rise, and it never falls."""
+"""Regions and followers of each database's newest metadata: none is gone while the revision does not rise; it never falls."""
 
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from itertools import chain
 
@@ -20,11 +20,19 @@ DATABASES = 4
 
 @dataclass(frozen=True, slots=True)
 class _Newest:
-    """Which database, its greatest revision, and by topic the regions that it had, those too that may come back."""
+    """Which database, its greatest revision, and what it had.
+
+    Attributes:
+        regions: by topic, those too that may come back.
+        followed: by node the regions that it follows.
+        dropped: the regions that may come back: whoever followed them need not be named any more.
+    """
 
     database: str
     revision: int
     regions: Mapping[str, RegionIds]
+    followed: Mapping[int, RegionIds]
+    dropped: RegionIds
     back_at: int | None = None
     """The first lower revision that was read since; None: there was none."""
 
@@ -32,13 +40,27 @@ class _Newest:
     def of(cls, found: wire.Metadata) -> _Newest:
         """Of these metadata."""
         regions: dict[str, list[int]] = {}
-        for topic, region in chain(((one.topic, one.id) for one in found.regions), _may_come_back(found)):
-            regions.setdefault(topic, []).append(region)
-        return cls(found.database, found.revision, {topic: np.array(ids, np.uint64) for topic, ids in regions.items()})
+        followed: dict[int, list[int]] = {}
+        for topic, region_id in chain(((one.topic, one.id) for one in found.regions), _may_come_back(found)):
+            regions.setdefault(topic, []).append(region_id)
+        for region in found.regions:
+            for node in region.followers:
+                followed.setdefault(node, []).append(region.id)
+        return cls(
+            found.database,
+            found.revision,
+            {topic: _ids(ids) for topic, ids in regions.items()},
+            {node: _ids(ids) for node, ids in followed.items()},
+            _ids(one.id for one in found.dropped),
+        )
 
 
 def _may_come_back(found: wire.Metadata) -> Iterator[tuple[str, int]]:
     return ((one.topic, one.id) for one in found.dropped)
+
+
+def _ids(regions: Iterable[int]) -> RegionIds:
+    return np.fromiter(regions, np.uint64)
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,10 +72,11 @@ class Asked:
 
 
 class KnownRegions:
-    """Refuses metadata that went back, or that lost a region without a change; safe to use from many threads.
+    """Refuses metadata that went back, or that lost a region or a follower without a change; for many threads.
 
     A control plane that starts with half of its catalogue answers with the revision that it had before, and one that
-    lags behind with a lower one. Its reports leave out the same regions, so nothing else contradicts it. What another
+    lags behind with a lower one. Its reports leave out the same regions, so nothing else contradicts it; and of a
+    follower that is not named nobody asks for a report. What another
     database answers in between changes nothing. After metadata went back a region is not gone either because their
     revision rose again: they may have been restored from an older copy, and have changed since.
 
@@ -120,11 +143,19 @@ def _require_kept(before: _Newest, now: _Newest) -> None:
     for topic, regions in before.regions.items():
         missing = np.setdiff1d(regions, now.regions.get(topic, none))
         if len(missing):
-            why = "although the revision did not rise"
-            if before.back_at is not None:
-                why = f"after they had gone back to revision {before.back_at}: {WAY_OUT}"
-            raise PartRefused(
-                NotReached.UNEXPECTED_ANSWER,
-                f"the database contradicts itself: its metadata of revision {before.revision} had region {missing[0]} "
-                f"of topic {topic}, and lack it now, {why}",
-            )
+            raise _lost(before, f"region {missing[0]} of topic {topic}")
+    for node, regions in before.followed.items():
+        missing = np.setdiff1d(regions, np.union1d(now.followed.get(node, none), now.dropped))
+        if len(missing):
+            raise _lost(before, f"region {missing[0]}'s follower on node {node}")
+
+
+def _lost(before: _Newest, what: str) -> PartRefused:
+    why = "although the revision did not rise"
+    if before.back_at is not None:
+        why = f"after they had gone back to revision {before.back_at}: {WAY_OUT}"
+    return PartRefused(
+        NotReached.UNEXPECTED_ANSWER,
+        f"the database contradicts itself: its metadata of revision {before.revision} had {what}, and lack it now, "
+        f"{why}",
+    )
