@@ -1,4 +1,4 @@
-"""Regions and followers of each database's newest metadata: none is gone while the revision does not rise; it never falls."""
+"""Regions and followers of the newest metadata: none is gone while the revision does not rise, and it never falls."""
 
 from __future__ import annotations
 
