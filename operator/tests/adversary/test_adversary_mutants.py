@@ -195,7 +195,7 @@ def no_topic_id(patch: Patch) -> None:
 
 def declared_version_believed(patch: Patch) -> None:
     """What runs is not asked."""
-    patch.setattr(observe.database, "weakest_version", lambda _: "1.1.0")
+    patch.setattr(observe.database, "weakest_version", lambda *_: "1.1.0")
 
 
 def no_contender(patch: Patch) -> None:

@@ -180,7 +180,7 @@ def test_the_processes_are_listed_with_what_they_run(world: World) -> None:
     assert listed == {(report.datanode_id, report.address) for report in reports}
     others = [node.role for node in nodes if node.role is not NodeRole.DATANODE]
     assert others == ([NodeRole.METASRV] if world.is_greptimedb else [])
-    assert weakest_version(nodes) == "1.1.0"
+    assert weakest_version(nodes, reports) == "1.1.0"
 
 
 def test_the_database_says_what_it_runs_with(world: World) -> None:

@@ -11,7 +11,7 @@ from seawall.api.v1alpha1.cluster import DataPlaneStatus, WALCluster
 from seawall.domain.cluster.observed import Observed
 from seawall.domain.conditions import find_condition
 from seawall.domain.dataplane.connection import NoDataPlane, NotReached
-from seawall.domain.dataplane.identity import Node, NodeRole, reads_marker_at_open
+from seawall.domain.dataplane.identity import Node, NodeRole, reads_marker_at_open, weakest_version
 from seawall.domain.dataplane.metadata import LeaderState, MetadataSnapshot, RegionKey, Route, TopicMarker
 from seawall.domain.dataplane.reports import DatanodeReport, InnerReport, RegionReport, RegionRole
 from seawall.domain.dataplane.view import DataPlaneView, RunningWAL, view_data_plane
@@ -187,6 +187,20 @@ def test_the_first_look_is_no_event_when_all_is_well() -> None:
 
 
 @pytest.mark.parametrize(
+    ("ago", "version"),
+    [(timedelta(), None), (timedelta(minutes=1), None), (timedelta(minutes=1, seconds=1), "1.1.0")],
+)
+def test_of_who_reports_and_is_not_listed_no_version_is_known(ago: timedelta, version: str | None) -> None:
+    """The list forgets a datanode that is gone, and the metasrv keeps its last report: it is none that runs."""
+    listed = [Node(NodeRole.DATANODE, 0, "a", "1.1.0")]
+    for clock in (timedelta(), timedelta(days=400)):  # whatever ours says
+        at = NOW + clock
+        reports = [DatanodeReport(0, "a", 1, at, ()), DatanodeReport(1, "b", 1, at - ago, ())]
+        assert weakest_version(listed, reports) == version
+    assert weakest_version(listed, ()) == "1.1.0"
+
+
+@pytest.mark.parametrize(
     ("version", "reads"),
     [("0.16", False), ("0.17", False), ("1.0", False), ("1.1", True), ("1.10", True), ("2.0", True)],
 )
@@ -213,7 +227,8 @@ def test_a_view_counts_what_is_known() -> None:
         DatanodeReport(1, "b", 1, NOW - timedelta(minutes=2), (_report(1, RegionRole.FOLLOWER, 100),)),
         DatanodeReport(7, "d", 1, NOW + timedelta(hours=1), ()),
     ]
-    nodes = [Node(NodeRole.DATANODE, 0, "a", "1.1.0"), Node(NodeRole.METASRV, 0, "m", "1.0.2")]
+    nodes = [Node(NodeRole.DATANODE, number, "a", "1.1.0") for number in (0, 7)]
+    nodes.append(Node(NodeRole.METASRV, 0, "m", "1.0.2"))
     assert view_data_plane(reports, snapshot, nodes, RunningWAL(), NOW) == DataPlaneView(
         datanodes=4,
         reporting=1,

@@ -112,6 +112,7 @@ class FakeDataPlane:
         default_factory=lambda: {node: DatanodeSettings("kafka", 2**20) for node in range(3)}
     )
     versions: dict[int, str] = field(default_factory=dict)
+    unlisted: set[int] = field(default_factory=set)
     domain: str = ""
     database: str | None = None
     _last: dict[int, DatanodeReport] = field(default_factory=dict)
@@ -132,11 +133,12 @@ class FakeDataPlane:
         return tuple(self._last[node] for node in sorted(self._last))
 
     def nodes(self) -> Sequence[Node]:
-        """The datanodes and one metasrv, all of one version."""
+        """The datanodes and one metasrv, all of one version but for those that a test names."""
         self._answer(NotReached.FRONTEND_UNREACHABLE)
         datanodes = [
             Node(NodeRole.DATANODE, node, self.address(node), self.versions.get(node, self.version), self.database)
             for node in range(self.datanodes)
+            if node not in self.unlisted
         ]
         return (*datanodes, Node(NodeRole.METASRV, 0, "metasrv:3002", self.version, self.database))
 

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from seawall.api.meta import Key
+from seawall.domain.dataplane.identity import weakest_version
 from seawall.domain.ledger.observation import Unavailable
 from seawall.domain.ledger.reasons import Reason
 from seawall.reconciler import Reconciler
@@ -186,6 +187,17 @@ def test_a_version_that_nobody_knows_purges_nothing() -> None:
     assert {one.reason for one in run.status.skipped} == {"VersionUnknown"}
 
 
+def test_the_version_of_a_datanode_that_reports_and_is_not_listed_is_one_that_nobody_knows() -> None:
+    """A metasrv that leads since a moment ago lists who has spoken to it since; 1.0.2 never reads the marker."""
+    world = World()
+    world.data_plane.unlisted.add(1)
+    world.data_plane.versions[1] = "1.0.2"
+    world.start_run()
+    run = world.settle()
+    assert set(world.log_starts().values()) == {0}
+    assert {one.reason for one in run.status.skipped} == {"VersionUnknown"}
+
+
 def test_a_metadata_store_that_was_restored_from_yesterday_purges_nothing() -> None:
     """The same store by its id: its revision went back, and with it regions and markers."""
     world = World()
@@ -241,7 +253,10 @@ def test_every_guard_against_the_wrong_database_is_missed_when_it_is_taken_away(
         patch.setattr(LogWitnesses, "ask", lambda _self, _logs, found, _read: found)
 
     def versions_believed(patch: pytest.MonkeyPatch) -> None:
-        patch.setattr(observe.database, "weakest_version", lambda _: "99.0.0")
+        patch.setattr(observe.database, "weakest_version", lambda *_: "99.0.0")
+
+    def unlisted_forgotten(patch: pytest.MonkeyPatch) -> None:
+        patch.setattr(observe.database, "weakest_version", lambda nodes, _: weakest_version(nodes, ()))
 
     def no_revisions(patch: pytest.MonkeyPatch) -> None:
         patch.setattr(fence, "CHECKS", tuple(check for check in fence.CHECKS if "metadata" not in check.__name__))
@@ -273,6 +288,10 @@ def test_every_guard_against_the_wrong_database_is_missed_when_it_is_taken_away(
             ),
             (versions_believed, test_a_declared_version_that_does_not_run_purges_nothing),
             (versions_believed, test_a_version_that_nobody_knows_purges_nothing),
+            (
+                unlisted_forgotten,
+                test_the_version_of_a_datanode_that_reports_and_is_not_listed_is_one_that_nobody_knows,
+            ),
             (no_revisions, test_a_metadata_store_that_was_restored_from_yesterday_purges_nothing),
             (cuts_forgotten, test_a_log_that_was_cut_and_grew_beyond_between_two_observations_is_noticed),
         ]

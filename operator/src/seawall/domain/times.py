@@ -86,7 +86,8 @@ CLUSTER_PATIENT_SECONDS = 20.0
 CLUSTER_RECENT = timedelta(seconds=30)
 """What lasts for longer than this will not end in the next second: it is looked at less often."""
 DATABASE_REPORTING_WITHIN = timedelta(minutes=1)
-"""A datanode whose newest report is older does not report. It compares two clocks, so it only informs people."""
+"""A datanode whose newest report is older does not report. By our clock, which is another one, this only informs
+people; by the newest report of any datanode it also says whose version must be known."""
 REFUSED_SECONDS = 30.0
 """Until what was refused is tried again: a person may have acted meanwhile."""
 UNANSWERED_SECONDS = 5.0

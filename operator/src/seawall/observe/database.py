@@ -180,15 +180,15 @@ def read_database(
     may_claim = readopts and read_readoption(cluster, time).unused is not None
     if other is not None and not (may_claim and is_about_the_claim(cluster, snapshot.store_id)):
         raise Blocked(other.why, other.message)
-    prune_mode = _prune_mode(opened, nodes, wal)
+    prune_mode = _prune_mode(opened, weakest_version(nodes, reports), wal)
     return DatabaseState(reports, snapshot, prune_mode, wal)
 
 
-def _prune_mode(opened: OpenedCluster, nodes: Sequence[Node] | None, wal: WALSettings | None) -> PruneMode:
+def _prune_mode(opened: OpenedCluster, running: str | None, wal: WALSettings | None) -> PruneMode:
     """By what its spec and its processes say; a database that serves the contract says it."""
     if isinstance(opened.database, HTTPDatabase):
         return prune_mode_by_contract(wal)
-    return prune_mode_of(prunes(opened.database, weakest_version(nodes), wal))
+    return prune_mode_of(prunes(opened.database, running, wal))
 
 
 def _nodes_or_none(answers: DatabaseAnswers) -> Sequence[Node] | None:

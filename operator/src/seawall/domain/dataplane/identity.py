@@ -11,7 +11,7 @@ GreptimeDB (v1.0.2, v1.2-line; `src/meta-srv/src/handler/collect_stats_handler.r
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import lru_cache
@@ -24,6 +24,7 @@ from seawall.domain.dataplane.metadata_tables import RegionTopics, Routes
 from seawall.domain.dataplane.region_reports import region_reports
 from seawall.domain.dataplane.reports import DatanodeReport
 from seawall.domain.dataplane.wal_settings import WALSettings
+from seawall.domain.times import DATABASE_REPORTING_WITHIN
 
 
 class NodeRole(StrEnum):
@@ -158,12 +159,26 @@ def reads_marker_at_open(version: str) -> bool:
     return found is not None and found >= MARKER_READ_SINCE
 
 
-def weakest_version(nodes: Iterable[Node] | None) -> str | None:
-    """The oldest version that any datanode or metasrv runs; None while one of them, or all, did not say theirs."""
+def weakest_version(nodes: Iterable[Node] | None, reports: Sequence[DatanodeReport]) -> str | None:
+    """The oldest version that any datanode or metasrv runs; None while one of them, or all, did not say theirs.
+
+    A datanode that reports and is not listed did not: the list is of whoever has spoken to the metasrv that leads, and
+    one that leads since a moment ago has not heard all, while they are upgraded perhaps. One that is gone is forgotten
+    by the list before its last report is.
+    """
     counted = [node for node in nodes or () if node.role in _COUNTED]
     parsed = [(version, node.version) for node in counted if (version := parse_version(node.version)) is not None]
-    has_all = len(parsed) == len(counted) and any(node.role is NodeRole.DATANODE for node in counted)
+    listed = {node.node_id for node in counted if node.role is NodeRole.DATANODE}
+    has_all = len(parsed) == len(counted) and listed and listed.issuperset(_living(reports))
     return min(parsed)[1].strip() if has_all else None
+
+
+def _living(reports: Sequence[DatanodeReport]) -> set[int]:
+    """The datanodes that reported about when the last one did: by the database's clock, whatever ours says."""
+    newest = max((report.reported_at for report in reports), default=None)
+    if newest is None:
+        return set()
+    return {report.datanode_id for report in reports if newest - report.reported_at <= DATABASE_REPORTING_WITHIN}
 
 
 def is_older_than_declared(real: str, declared: str) -> bool:

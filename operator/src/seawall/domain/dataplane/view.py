@@ -86,7 +86,7 @@ def view_data_plane(
         topics_in_use=mapped.topics_in_use,
         store_id=snapshot.store_id,
         claims=snapshot.claims,
-        version=weakest_version(nodes),
+        version=weakest_version(nodes, reports),
         wal=wal.metasrv,
         datanode_wal=wal.datanodes,
         answer_used=used,
