@@ -52,7 +52,8 @@ class Etcd:
     def head(self, key: str) -> Head:
         """The newest revision, by way of a key that may be read, whether it is there or not."""
         answer = self._gateway.call("/v3/kv/range", {"key": self._encoded(key), "count_only": True})
-        return Head(str(answer["header"]["cluster_id"]), int(answer["header"]["revision"]))
+        with _sense():
+            return Head(str(answer["header"]["cluster_id"]), int(answer["header"]["revision"]))
 
     def range(self, start: str, at: Head) -> Iterator[KeyValue]:
         """All keys that begin with `start`, as they were at a revision of that cluster; page by page.
@@ -62,26 +63,25 @@ class Etcd:
             PartRefused: etcd said no, or left keys out, or the endpoints lead to two clusters.
         """
         first = self._prefix + start.encode()
-        fixed = {"range_end": _text(range_end(first)), "revision": str(at.revision), "limit": str(self._page)}
-        is_more = True
-        while is_more:
+        end, left = range_end(first), None
+        fixed = {"range_end": _text(end), "revision": str(at.revision), "limit": str(self._page)}
+        while left != 0:
             answer = self._gateway.call("/v3/kv/range", {"key": _text(first), **fixed})
-            _require_same_cluster(answer, at)
-            page = answer.get("kvs", [])
-            is_more, left = bool(answer.get("more", False)), int(answer.get("count", 0)) - len(page)
-            if is_more is not (left > 0) or (is_more and not page):
-                message = f"etcd left out {left} keys that begin with {start}: a proxy or a bug truncates its answers"
-                raise PartRefused(NotReached.UNEXPECTED_ANSWER, message)
-            yield from map(self._pair, page)
-            first = b64decode(page[-1]["key"]) + b"\0" if is_more else first
+            with _sense():
+                page = _Page.of(answer, at)
+                page.require_whole(start, first, end, left)
+                yield from map(self._pair, page.pairs)
+                left = page.left
+                first = page.keys[-1] + b"\0" if left else first
 
     def get(self, key: str, at: Head | None = None) -> KeyValue | None:
         """One key as it is now, or was at a revision of that cluster; None when it was not there."""
         fixed = {} if at is None else {"revision": str(at.revision)}
         answer = self._gateway.call("/v3/kv/range", {"key": self._encoded(key), **fixed})
-        if at is not None:
-            _require_same_cluster(answer, at)
-        return next(map(self._pair, answer.get("kvs", ())), None)
+        with _sense():
+            page, name = _Page.of(answer, at), self._prefix + key.encode()
+            page.require_whole(key, name, name + b"\0", None)
+            return next(map(self._pair, page.pairs), None)
 
     def write(self, values: Mapping[str, str], compare: Sequence[Comparison]) -> bool:
         """Writes keys if everything is as compared; False means that nothing was written."""
@@ -90,7 +90,10 @@ class Etcd:
             for key, value in values.items()
         ]
         body = {"compare": [self._compare(item) for item in compare], "success": puts}
-        return bool(self._gateway.call("/v3/kv/txn", body).get("succeeded", False))
+        answer = self._gateway.call("/v3/kv/txn", body)
+        with _sense():
+            int(answer["header"]["revision"])  # or nobody knows whether it is etcd that says that nothing was written
+            return bool(answer.get("succeeded", False))
 
     def _compare(self, item: Comparison) -> Mapping[str, str]:
         match item:
@@ -113,6 +116,49 @@ class Etcd:
         """What is no UTF-8 text shows as such and makes no sense to whoever reads it."""
         key = b64decode(raw["key"]).removeprefix(self._prefix).decode(errors="replace")
         return KeyValue(key, b64decode(raw.get("value", "")).decode(errors="replace"), int(raw["mod_revision"]))
+
+
+@dataclass(frozen=True, slots=True)
+class _Page:
+    """What one answer has of a range, and how many keys are left after it."""
+
+    pairs: Sequence[Mapping[str, Any]]
+    keys: Sequence[bytes]
+    left: int
+    is_more: bool
+
+    @classmethod
+    def of(cls, answer: Mapping[str, Any], at: Head | None) -> _Page:
+        """Of the cluster that was asked before; None: of any."""
+        if at is not None:
+            _require_same_cluster(answer, at)
+        pairs = answer.get("kvs", [])
+        keys = [b64decode(pair["key"]) for pair in pairs]
+        return cls(pairs, keys, int(answer.get("count", 0)) - len(keys), bool(answer.get("more", False)))
+
+    def require_whole(self, start: str, first: bytes, end: bytes, wanted: int | None) -> None:
+        """That these are the keys from one on and before another, each once, in order, and none is left out.
+
+        Args:
+            start: what was asked for, in sentences.
+            first: the first key that may be here.
+            end: the first that may not.
+            wanted: how many were left before; None: nobody knows. At one revision it is as many always.
+
+        Raises:
+            PartRefused: it is not so.
+        """
+        bounds = [first, *(key + b"\0" for key in self.keys)]
+        told = self.left + len(self.keys)
+        are_these = all(least <= key < end for least, key in zip(bounds, self.keys, strict=False))
+        if not are_these or (wanted is not None and told > wanted):
+            message = f"etcd answers other keys than those that begin with {start}: a proxy or a bug mixes answers up"
+            raise PartRefused(NotReached.UNEXPECTED_ANSWER, message)
+        missing = 0 if wanted is None else wanted - told
+        if missing or self.is_more is not (self.left > 0) or (self.left and not self.keys):
+            left_out = missing or self.left
+            message = f"etcd left out {left_out} keys that begin with {start}: a proxy or a bug truncates its answers"
+            raise PartRefused(NotReached.UNEXPECTED_ANSWER, message)
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,6 +198,18 @@ def _require_same_cluster(answer: Mapping[str, Any], at: Head) -> None:
     if found != at.cluster_id:
         message = f"the endpoints of etcd lead to two clusters ({at.cluster_id} and {found}): correct them"
         raise PartRefused(NotReached.UNEXPECTED_ANSWER, message)
+
+
+@contextmanager
+def _sense() -> Iterator[None]:
+    """Raises PartRefused of what etcd does not answer, but somebody in its stead."""
+    try:
+        yield
+    except (LookupError, ValueError, TypeError, AttributeError) as error:
+        message = (
+            f"etcd's answer makes no sense ({type(error).__name__}): is it etcd 3.4 or newer, or a proxy before it?"
+        )
+        raise PartRefused(NotReached.UNEXPECTED_ANSWER, message) from error
 
 
 def _text(data: bytes) -> str:

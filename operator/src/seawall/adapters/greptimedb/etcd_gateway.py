@@ -77,9 +77,11 @@ class Gateway:
             if self._token is None:
                 body = {"name": user.name, "password": user.password}
                 try:
-                    self._token = str(self._ask("/v3/auth/authenticate", body, None)["token"])
+                    self._token = _token_in(self._ask("/v3/auth/authenticate", body, None))
                 except _AuthNotEnabled:
                     self._token = ""
+                except _TokenRefused as error:
+                    raise PartUnavailable(ETCD.silent, f"etcd gives no token ({error})") from error
             return self._token
 
     def _forget(self, token: str | None) -> None:
@@ -119,18 +121,18 @@ class Gateway:
         where = f"etcd at {url_of(endpoint)}"
         try:
             data = json.loads(answer.body)
-        except ValueError:
+        except (ValueError, RecursionError):
             data = None
         if isinstance(data, dict) and answer.is_ok:
             return data
         if b"CommonName of client" in answer.body:
             advice = "with users, its JSON gateway wants client certificates without a common name"
             raise PartRefused(NotReached.AUTHENTICATION_FAILED, f"{where} refused our client certificate: {advice}")
-        if not isinstance(data, dict) or "code" not in data:
+        if not isinstance(data, dict) or not isinstance(data.get("code"), int):
             message = f"{where} answers {answer.shown()}: it is no etcd 3.4 or newer, or a proxy is before it"
             raise PartRefused(NotReached.UNEXPECTED_ANSWER, message)
         said = str(data.get("message") or data.get("error")).removeprefix("etcdserver: ")
-        raise self._meaning(where, int(data["code"]), said)
+        raise self._meaning(where, data["code"], said)
 
     def _meaning(self, where: str, code: int, said: str) -> Exception:
         if code == Code.UNAUTHENTICATED or "revision of auth store is old" in said:
@@ -149,3 +151,11 @@ class Gateway:
         else:
             return PartRefused(NotReached.UNEXPECTED_ANSWER, f"{where} refused a request ({said})")
         return PartRefused(NotReached.AUTHENTICATION_FAILED, sentence)
+
+
+def _token_in(answer: Mapping[str, Any]) -> str:
+    token = answer.get("token")
+    if not isinstance(token, str) or not token:
+        message = "etcd gives no token: is it etcd 3.4 or newer, or a proxy before it?"
+        raise PartRefused(NotReached.UNEXPECTED_ANSWER, message)
+    return token
