@@ -51,7 +51,7 @@ def answering(said: Said, user: User | None = None) -> Iterator[Etcd]:
             """Says nothing."""
 
     with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
-        threading.Thread(target=server.serve_forever, daemon=True).start()
+        threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True).start()
         url = f"http://127.0.0.1:{server.server_port}"
         client = Etcd(EtcdConnection((url,), "", SYSTEM_TRUST, user), page=2)
         yield client

@@ -333,6 +333,15 @@ def test_replay_costs_are_told_by_region_and_by_datanode() -> None:
     assert [replay.entries for replay in replay_by_region(planned(TOPIC_AT_10), 0)] == [19, 9]
 
 
+def test_replay_costs_are_those_of_the_datanode_however_great_its_number() -> None:
+    """The contract of databases allows all of 63 bits, as of a number that is drawn."""
+    ledger = plan(as_inputs(MODE_B, [TOPIC_AT_10, TOPIC_AT_10])[0])
+    number = 2**63 - 1
+    regions = replace(ledger.case.regions, leader=Ids.of([1, number, 1, number]))
+    costs = replay_by_datanode(replace(ledger, case=replace(ledger.case, regions=regions)))
+    assert [(cost.datanode, cost.entries) for cost in costs] == [(1, 38), (number, 18)]
+
+
 def test_a_line_answers_why_a_topic_is_not_shrinking() -> None:
     stale = replace(TOPIC_AT_10, regions=(HEALTHY, replace(HEALTHY, stale=True)))
     held = replace(TOPIC_AT_10, holds=(0,))

@@ -59,9 +59,10 @@ def replay_by_datanode(ledger: Ledger) -> tuple[DatanodeReplay, ...]:
     """All datanodes that lead a region whose start is known, by id."""
     regions, count = ledger.case.regions, len(ledger.topics)
     useful = np.flatnonzero(ledger.case.reads_from.known & regions.leader.known)
-    pairs, place = np.unique(regions.leader.numbers[useful] * count + regions.topic[useful], return_inverse=True)
+    datanodes, leader = np.unique(regions.leader.numbers[useful], return_inverse=True)
+    pairs, place = np.unique(leader * count + regions.topic[useful], return_inverse=True)
     starts = ledger.case.reads_from.take(useful).least_by(place.astype(np.int64), len(pairs))
-    datanodes, where = np.unique(pairs // count, return_inverse=True)
+    where = pairs // count
     entries = _entries(ledger, pairs % count, starts)
     size = as_bytes(ledger, pairs % count, entries)
     total = np.bincount(where, entries.numbers * entries.known, len(datanodes))
