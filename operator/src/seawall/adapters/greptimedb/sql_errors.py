@@ -15,8 +15,9 @@ from seawall.adapters.times import HTTP_ANSWER_SECONDS
 from seawall.adapters.tls import tls_sentence
 from seawall.domain.dataplane.connection import NotReached, PartRefused, PartUnavailable
 
-NONSENSE = (LookupError, AttributeError, TypeError, ValueError, OverflowError, AssertionError, struct.error)
-"""What client libraries raise of bytes that they do not expect. They check few of them."""
+NONSENSE = (LookupError, AttributeError, NameError, TypeError, ValueError, OverflowError, AssertionError, struct.error)
+"""What client libraries raise of bytes that they do not expect. They check few of them: PyMySQL reads a greeting that
+ends early on as if it did not, and misses what it would have assigned."""
 
 
 class Late(Exception):  # noqa: N818 - never leaves the adapter
