@@ -9,6 +9,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
 
+from seawall.adapters.greptimedb.etcd import Etcd
 from seawall.adapters.greptimedb.interfaces import GreptimeDB, GreptimeMaintenance
 from seawall.domain.dataplane.connection import (
     SYSTEM_TRUST,
@@ -27,9 +28,9 @@ HEADER = "Basic c2Vhd2FsbDpodW50ZXIy"
 class Server(ThreadingHTTPServer):
     """Answers all with one status; `heard` has the path and the Authorization header of each request."""
 
-    def __init__(self, status: int, location: str = "") -> None:
+    def __init__(self, status: int, location: str = "", body: bytes = b"") -> None:
         super().__init__(("127.0.0.1", 0), Handler)
-        self.status, self.location = status, location
+        self.status, self.location, self.body = status, location, body
         self.heard: list[tuple[str, str | None]] = []
 
     @property
@@ -55,16 +56,17 @@ class Handler(BaseHTTPRequestHandler):
         self.send_response(self.server.status)
         if self.server.location:
             self.send_header("Location", self.server.location + self.path)
-        self.send_header("Content-Length", "0")
+        self.send_header("Content-Length", str(len(self.server.body)))
         self.end_headers()
+        self.wfile.write(self.server.body)
 
     def log_message(self, *_: object) -> None:
         """Says nothing."""
 
 
 @contextmanager
-def listening(status: int, location: str = "") -> Iterator[Server]:
-    with Server(status, location) as server:
+def listening(status: int, location: str = "", body: bytes = b"") -> Iterator[Server]:
+    with Server(status, location, body) as server:
         threading.Thread(target=server.serve_forever, daemon=True).start()
         yield server
         server.shutdown()
@@ -97,3 +99,15 @@ def test_it_is_in_no_text_of_a_connection() -> None:
     for secret in ("hunter2", "seawall", "private key"):
         assert secret not in repr(connection)
         assert secret not in str(connection)
+
+
+@pytest.mark.parametrize("status", [203, 206])
+def test_what_a_proxy_has_rewritten_is_not_quoted(status: int) -> None:
+    """Settings begin with where the metadata are, and etcd's token is an answer by itself."""
+    settings, token = b'store_addrs = ["postgres://greptime:hunter2@pg/meta"]', b'{"token": "hunter2"}'
+    with listening(status, body=settings) as metasrv, pytest.raises(PartRefused, match=f"answers {status}") as refused:
+        GreptimeDB(metasrv.url, metasrv.url).wal_settings()
+    assert "hunter2" not in str(refused.value)
+    with listening(status, body=token) as etcd, pytest.raises(PartRefused, match=f"answers {status}") as refused:
+        Etcd(EtcdConnection((etcd.url,), user=USER)).head("a")
+    assert "hunter2" not in str(refused.value)

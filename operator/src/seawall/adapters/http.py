@@ -84,8 +84,13 @@ class Answer:
         return self.status == HTTPStatus.OK
 
     def shown(self) -> str:
-        """Status and the start of the body, for a sentence."""
-        return f"{self.status} {self.body[:SHOWN].decode(errors='replace')}".strip()
+        """Status and the start of the body, for a sentence.
+
+        Neither an error nor what was asked for may be just that, rewritten by a proxy: settings, or a token.
+        """
+        may_be_meant = not self.is_ok and self.status < HTTPStatus.BAD_REQUEST
+        said = b"" if may_be_meant else self.body[:SHOWN]
+        return f"{self.status} {said.decode(errors='replace')}".strip()
 
 
 class Http:
