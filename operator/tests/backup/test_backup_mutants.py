@@ -189,6 +189,10 @@ MUTANTS: tuple[Mutant, ...] = (
         policies.test_the_first_backup_is_full_and_the_others_continue_it,
     ),
     (rewritten(policy, "_begin", "and case.last_run is None", ""), immediate),
+    (
+        rewritten(runs, "_changed", "wanted == hold.spec", "True"),
+        policies.test_limits_of_the_hold_that_are_edited_count_at_once,
+    ),
     (rewritten(policy, "_begin", "due.append(case.created)", "pass"), immediate),
     (gaps_allowed, chains.test_records_that_were_deleted_before_they_were_backed_up_end_the_chain),
     (

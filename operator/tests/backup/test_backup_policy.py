@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from seawall.api.meta import ConditionType, Key
 from seawall.api.v1alpha1.backup import WALBackup, WALBackupSpec
 from seawall.api.v1alpha1.backup_policy import WALBackupPolicy
-from seawall.api.v1alpha1.hold import HoldState, WALHold
+from seawall.api.v1alpha1.hold import HoldState, WALHold, WALHoldSpec
 from seawall.api.v1alpha1.purge import WALPurge
 from seawall.api.v1alpha1.spark_job import JobStage
 from seawall.controllers.hold import WALHoldController
@@ -273,6 +273,19 @@ def test_a_tail_that_was_lost_is_told_by_the_backup_that_would_continue_it_and_t
     assert [(row.name, row.start) for row in third.status.topics] == [("wal_0", 1), ("wal_2", 1)]
 
 
+def test_limits_of_the_hold_that_are_edited_count_at_once() -> None:
+    """Where backups do not come to their end there is no next one that would bring them."""
+    world = declared()
+    world.live(TEN + timedelta(minutes=3))
+    world.declare_backups(suspend=True, hold={"ttl": "24h", "maxLagAge": "6h", "maxLagBytes": 1000})
+    settle(world.planner(), POLICY)
+    (hold,) = world.kube.list(WALHold, NAMESPACE).items
+    assert isinstance(hold.spec, WALHoldSpec)
+    assert (hold.spec.ttl, hold.spec.max_lag_age) == (timedelta(hours=24), timedelta(hours=6))
+    assert hold.spec.max_lag_bytes == 1000
+    assert hold.spec.topics == dict.fromkeys(TOPICS, 40)
+
+
 def test_a_hold_that_is_lost_makes_the_next_backup_a_full_one() -> None:
     world = declared()
     world.declare_backups(hold={"ttl": "5m"})
@@ -512,7 +525,12 @@ def nothing(_: PolicyWorld) -> None:
     """All is well."""
 
 
-@pytest.mark.parametrize("disturb", [nothing, chain_ended])
+def other_limits(world: PolicyWorld) -> None:
+    """Of the hold, which stands."""
+    world.declare_backups(hold={"ttl": "24h", "maxLagAge": "6h"})
+
+
+@pytest.mark.parametrize("disturb", [nothing, chain_ended, other_limits])
 def test_a_death_at_any_call_of_a_policy_changes_nothing_about_the_end(
     disturb: Callable[[PolicyWorld], None],
 ) -> None:
@@ -526,7 +544,7 @@ def test_a_death_at_any_call_of_a_policy_changes_nothing_about_the_end(
         world,
         lambda each, guard: each.live_until(end, each.planner(guard)),
         end_state,
-        frozenset({"create", "delete", "replace_status"}),
+        frozenset({"create", "delete", "replace_status", "replace_spec"}),
     )
     assert worlds > 8
 

@@ -15,10 +15,10 @@ from tests.simulation.calm import HEARTBEATS
 from tests.walk.admission import Finding, Walked
 from tests.walk.leaves import ABSENT, Leaf, Spec, at, below, schema_of, with_value
 from tests.walk.state import (
+    as_declared,
     depends_on_when,
     differences,
     is_ready,
-    of_both,
     state_of,
     verdicts_of,
     without_moves,
@@ -110,9 +110,9 @@ def is_immutable(leaf: Leaf) -> bool:
     return False
 
 
-def _comparable(one: State, other: State) -> tuple[State, State]:
+def _comparable(one: State, other: State, before: State) -> tuple[State, State]:
     """What of two states must be the same: where something is not reached, or not known yet, verdicts alone."""
-    one, other = of_both(one, other)
+    one, other = as_declared(one, other, before), as_declared(other, one, before)
     if any(not is_ready(each) or depends_on_when(each) for each in (one, other)):
         return verdicts_of(one), verdicts_of(other)
     return one, other
@@ -163,7 +163,7 @@ class Walk:
             self._end()
             return
         what = "it is not as if it had been so from the beginning"
-        compared = _comparable(fresh, changed)
+        compared = _comparable(fresh, changed, self.before)
         if value.value == EACH_MINUTE:  # the next run begins while one looks
             compared = verdicts_of(fresh), verdicts_of(changed)
         self._compare(leaf, value, what, *compared)

@@ -26,11 +26,13 @@ HISTORY = {"WALCluster": ("restart", "rollout", "disruption"), "WALHold": ("mess
 HISTORY["WALPurgePolicy"] = ("active",)
 HISTORY["WALBackupPolicy"] = ("chains", "chainCount", "last", "storedBytes", "lagBytes", "drill", "message")
 """What tells of what happened: the last roll of datanodes, a renewal, backups that were made."""
-TOLD = frozenset({"BackedUp"})
+TOLD = frozenset({"BackedUp", "DrillPassed"})
 """Conditions that tell of what happened, too."""
+RUNS = ("WALBackup of ", "WALPurge of ", "WALRestore of ", "WALVerification of ")
 PLACED = ("leaders", "logDirBytes", "replicas")
 TIME = re.compile(
-    r"\d{4}-\d{2}-\d{2}T\d{2}:\d{2}(:\d{2}(\.\d+)?)?(Z|[+-]\d{2}:\d{2})?|\d{14}|\d+ (seconds|minutes|s|min)\b"
+    r"\d{4}-\d{2}-\d{2}T\d{2}:\d{2}(:\d{2}(\.\d+)?)?(Z|[+-]\d{2}:\d{2})?|\d{14}|-b\d{10}\b"
+    r"|\d+ (seconds|minutes|s|min)\b"
 )
 
 
@@ -88,14 +90,16 @@ def _short(value: Any) -> str:
     return text if len(text) < 200 else f"{text[:200]}…"
 
 
-def of_both(one: dict[str, Any], other: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Without the runs that only one of them has: what a schedule has made depends on when a world began."""
-    both = one.keys() & other.keys()
+def as_declared(state: dict[str, Any], other: dict[str, Any], before: dict[str, Any]) -> dict[str, Any]:
+    """Without runs that only one of two states has, and those of before an edit: when a world began is why."""
 
-    def kept(state: dict[str, Any]) -> dict[str, Any]:
-        return {name: each for name, each in state.items() if name in both or " of " not in name}
+    def is_kept(name: str) -> bool:
+        if " of " not in name:
+            return True
+        is_old = name.startswith(RUNS) and before.get(name) in (state.get(name), other.get(name))
+        return name in state and name in other and not is_old
 
-    return kept(one), kept(other)
+    return {name: each for name, each in state.items() if is_kept(name)}
 
 
 def without_moves(state: dict[str, Any]) -> dict[str, Any]:

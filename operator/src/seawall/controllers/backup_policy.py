@@ -14,7 +14,7 @@ from seawall.controllers.controller import Controller
 from seawall.domain.backup.drills import CreateDrill, DrillAction, RemoveDrill, expected_drills, expects_drills
 from seawall.domain.backup.policy import BackupPolicyDecision, decide, expected_period, expects_backups
 from seawall.domain.backup.policy_case import Observed
-from seawall.domain.backup.runs import CreateBackup, HoldForNext, PolicyAction, RemoveBackup
+from seawall.domain.backup.runs import ChangeHold, CreateBackup, HoldForNext, PolicyAction, RemoveBackup
 from seawall.domain.conditions import find_condition
 from seawall.domain.spark_job.actions import ReleaseHold
 from seawall.domain.step import Event
@@ -87,6 +87,8 @@ class WALBackupPolicyController(
                 self.kube.delete(action.drill)
             case HoldForNext():
                 self.kube.create(WALHold, action.key, action.spec, owner=obj)
+            case ChangeHold():
+                self.kube.replace_spec(action.hold, action.spec)
             case RemoveBackup():
                 self.kube.delete(action.backup)
             case ReleaseHold():

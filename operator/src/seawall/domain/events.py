@@ -59,6 +59,8 @@ class EventReason(StrEnum):
     FLUSH_FAILED = "FlushFailed"
     """Warning. WALPurge, WALCluster: the database refused to flush regions, or did not answer; the sentence names one.
     It goes on without."""
+    HOLD_CHANGED = "HoldChanged"
+    """WALBackupPolicy: its WALHold got the limits that are declared now."""
     HOLD_MOVED = "HoldMoved"
     """WALSubscription: its WALHold begins later, or is about other topics."""
     HOLD_PLACED = "HoldPlaced"

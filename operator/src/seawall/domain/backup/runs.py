@@ -82,7 +82,21 @@ class HoldForNext:
         return Event(EventType.NORMAL, EventReason.HOLD_PLACED, f"Placed WALHold {self.key.name} for the next backup")
 
 
-PolicyAction = CreateBackup | RemoveBackup | HoldForNext | ReleaseHold
+@dataclass(frozen=True, slots=True)
+class ChangeHold:
+    """Give a hold that stands the limits that are declared now: there may never be a next backup."""
+
+    hold: WALHold
+    spec: WALHoldSpec
+
+    def event(self) -> Event:
+        """What the event says."""
+        return Event(
+            EventType.NORMAL, EventReason.HOLD_CHANGED, f"Changed the limits of WALHold {self.hold.metadata.name}"
+        )
+
+
+PolicyAction = CreateBackup | RemoveBackup | HoldForNext | ChangeHold | ReleaseHold
 
 
 def backup_name_at(policy: str, due: datetime) -> str:
@@ -239,16 +253,24 @@ def plan_holds(policy: WALBackupPolicy, spec: BackupHold, own: OwnBackups) -> tu
         for name, each in wanted.items()
         if name not in own.holds and name not in own.others and isinstance(each.spec, WALBackupSpec)
     )
+    changed = tuple(filter(None, (_changed(own.holds[name], spec) for name in wanted if name in own.holds)))
     newest = None if own.newest_written is None else own.holds.get(hold_key(own.newest_written).name)
     if newest is None or not (is_granted(newest) or newest.status.is_final):
-        return placed
+        return (*placed, *changed)
     dropped = (hold for name, hold in own.holds.items() if name not in wanted)
-    return (*placed, *(ReleaseHold(hold) for hold in dropped if hold.metadata.deletion_timestamp is None))
+    return (*placed, *changed, *(ReleaseHold(hold) for hold in dropped if hold.metadata.deletion_timestamp is None))
 
 
 def _with_ends(active: WALBackup | None) -> WALBackup | None:
     is_frozen = active is not None and active.status.stage in {JobStage.RUNNING, JobStage.RELEASING}
     return active if is_frozen and active is not None and active.status.topics else None
+
+
+def _changed(hold: WALHold, spec: BackupHold) -> ChangeHold | None:
+    if not isinstance(hold.spec, WALHoldSpec) or hold.status.is_final or hold.metadata.deletion_timestamp is not None:
+        return None
+    wanted = hold.spec.model_copy(update=dict(spec))
+    return None if wanted == hold.spec else ChangeHold(hold, wanted)
 
 
 def _spec_of_hold(spec: BackupHold, backup: WALBackup) -> WALHoldSpec:
@@ -257,9 +279,7 @@ def _spec_of_hold(spec: BackupHold, backup: WALBackup) -> WALHoldSpec:
     return WALHoldSpec(
         cluster_ref=backup.spec.cluster_ref,
         topics={row.name: row.end for row in backup.status.topics},
-        ttl=spec.ttl,
-        max_lag_bytes=spec.max_lag_bytes,
-        max_lag_age=spec.max_lag_age,
+        **dict(spec),
         reason=f"the backup that continues {backup.metadata.name}",
     )
 
