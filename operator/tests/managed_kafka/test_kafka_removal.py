@@ -333,6 +333,26 @@ def test_a_paused_one_is_left_alone(world: RemovalWorld) -> None:
     assert world.is_done()
 
 
+def test_nothing_of_one_that_is_out_is_deleted_while_it_is_paused(world: RemovalWorld) -> None:
+    """Neither its objects nor the volume that its pool lets go: a pause is the last word that stops a delete."""
+    world.may_delete_volumes = True
+    world.scale(3)
+    world.spec["kafka"]["managed"]["nodePools"][1]["storage"]["deleteClaim"] = True
+    world.kube.apply(WAL, world.spec)
+    world.live(until=lambda: identity(world).nodes[3].removed)
+    there = names(world, 3)
+    world.kube.apply(WAL, world.spec, annotations={"seawall.dev/paused": "true"})
+    world.live(ticks=60)
+    assert names(world, 3) == there
+    removal = world.removal()
+    assert removal is not None
+    assert removal.message == "seawall.dev/paused is set"
+    world.kube.apply(WAL, world.spec)
+    world.live()
+    assert world.is_done()
+    assert names(world, 3) == set()
+
+
 def test_what_is_put_there_right_before_the_stop_is_seen(world: RemovalWorld) -> None:
     """After it was decided, and before it is done: all is looked at once more."""
     world.scale(3)

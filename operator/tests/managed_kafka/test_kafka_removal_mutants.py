@@ -124,6 +124,10 @@ MUTANTS: tuple[Mutant, ...] = (
         of(stories.test_it_is_not_forgotten_before_it_is_gone_and_fenced),
     ),
     (
+        rewritten(removal, "_clear_away", "if gone and case.cluster.metadata.is_paused:", "if False:"),
+        of(stories.test_nothing_of_one_that_is_out_is_deleted_while_it_is_paused),
+    ),
+    (
         rewritten(removal, "_goes", "node.pool.storage.delete_claim for", "True for"),
         of(stories.test_a_broker_is_emptied_stopped_forgotten_and_its_objects_go_but_for_its_volume),
     ),

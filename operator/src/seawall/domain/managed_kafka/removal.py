@@ -58,6 +58,9 @@ class Waits:
     refused: bool = False
 
 
+_PAUSED = Waits(f"{PAUSED_ANNOTATION} is set")
+
+
 def decide(cluster: WALCluster, observed: RemovalObserved) -> RemovalDecision:
     """What one tick decides."""
     case = observed.case
@@ -91,7 +94,7 @@ def leaving_node(case: Case) -> Node | None:
 
 def _go_on(case: Case, observed: RemovalObserved, node: Node, removal: NodeRemoval) -> RemovalDecision:
     if case.cluster.metadata.is_paused:
-        return _waiting(case, removal, Waits(f"{PAUSED_ANNOTATION} is set"))
+        return _waiting(case, removal, _PAUSED)
     if is_stopped(case, node):
         return _forget(case, observed, node, removal)
     # Who goes for good leaves fewer that may not begin; its own name is needed no more.
@@ -183,6 +186,8 @@ def _clear_away(case: Case, removal: NodeRemoval) -> RemovalDecision:
     objects = [each for each in case.observed.found.objects.values() if each.node == removal.node]
     volumes = [each for each in objects if each.kind is ObjectKind.VOLUME]
     gone = [each for each in objects if _goes(case, each) and not each.is_terminating]
+    if gone and case.cluster.metadata.is_paused:
+        return _waiting(case, removal, _PAUSED)
     if gone:
         order = sorted(gone, key=lambda each: (each.kind is ObjectKind.VOLUME, each.kind.value, each.name))
         return _act(case, removal, "its objects are deleted", *(DeleteObject(each) for each in order))
