@@ -150,6 +150,29 @@ def test_a_person_may_answer_for_a_volume_for_a_while(world: ManagedWorld) -> No
     assert world.formatted[-1][0] == 2
 
 
+def test_what_a_person_says_of_a_loss_is_not_said_of_the_next_one(world: ManagedWorld) -> None:
+    """The node has led since, and what it acknowledged then was nobody's to give away."""
+    world.lose_disk(2)
+    until_lost(world)
+    expires = (world.time.time + timedelta(hours=20)).isoformat()
+    said = {"seawall.dev/format-volume": f"2: it is burnt@{expires}"}
+    world.kube.apply(WAL, SPEC, annotations=said)
+    world.live(until=lambda: world.says("AllOnline") and not world.tokens())
+    formatted = list(world.formatted)
+    world.held.add(1)
+    world.kill(1)
+    world.go_on()
+    world.lose_disk(2)
+    world.held.clear()
+    sentence = until_lost(world)
+    assert "nobody else is known to have all records of one-0, two-0" in sentence
+    assert "about a loss before: Kafka has heard from node 2 since, so say it anew" in sentence
+    assert (world.tokens(), world.formatted) == ({}, formatted)
+    again = (world.time.time + timedelta(hours=1)).isoformat()
+    world.kube.apply(WAL, SPEC, annotations={"seawall.dev/format-volume": f"2: and again@{again}"})
+    world.live(until=lambda: bool(world.tokens()))
+
+
 @pytest.mark.parametrize(
     "text", ["2: it is burnt", "two: it is burnt@2026-11-21T13:00:00Z", "1: wrong node@2026-11-21T13:00:00Z"]
 )

@@ -218,6 +218,14 @@ NETWORKED: tuple[Mutant, ...] = (
 MUTANTS: tuple[Mutant, ...] = (
     *NETWORKED,
     (rewritten(tokens, "_token", "case VolumeState.LOST if case.may_format(node):", "case VolumeState.LOST:"), LOST),
+    (
+        rewritten(Case, "is_spent", "record.answered == word", "False"),
+        of_a_world(stories.test_what_a_person_says_of_a_loss_is_not_said_of_the_next_one),
+    ),
+    (
+        rewritten(tokens, "_answered", "pod is not None and pod.is_started", "True"),
+        of_a_world(stories.test_a_controller_that_a_person_answers_for_has_another_directory),
+    ),
     (rewritten(volumes, "only_on", " & online", ""), LOST),
     (
         rewritten(staleness, "why_stale", "if behind else None", "if False else None", kafka_nodes),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
@@ -176,7 +177,19 @@ class Case:
 
     def may_format(self, node: Node) -> bool:
         """Whether an empty volume may take the place of a lost one: nothing is lost by it, or a person answers."""
-        return node.id in self.observed.cleared or node.id in declared_formats(self.cluster, self.observed)[0]
+        return node.id in self.observed.cleared or (self.word_of(node) is not None and not self.is_spent(node))
+
+    def word_of(self, node: Node) -> str | None:
+        """What a person says now of a loss of this node, by a digest; None: nothing."""
+        if node.id not in declared_formats(self.cluster, self.observed)[0]:
+            return None
+        text = self.cluster.metadata.annotations[FORMAT_VOLUME_ANNOTATION].strip()
+        return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+    def is_spent(self, node: Node) -> bool:
+        """Whether that was about a loss before: since then the node may have acknowledged what nobody else has."""
+        record, word = self.identity.nodes.get(node.id), self.word_of(node)
+        return word is not None and record is not None and record.answered == word
 
 
 def declared_formats(cluster: WALCluster, observed: Observed) -> tuple[frozenset[int], str]:

@@ -27,6 +27,7 @@ from seawall.domain.managed_kafka.actions import MakeIdentity, ManagedAction
 from seawall.domain.managed_kafka.case import Case, declared_formats, pinned_id, why_not_secured
 from seawall.domain.managed_kafka.found import Observed
 from seawall.domain.managed_kafka.identity import NoIdentity, Unclear, find_identity, found_nodes
+from seawall.domain.managed_kafka.names import FORMAT_VOLUME_ANNOTATION
 from seawall.domain.managed_kafka.node import Node
 from seawall.domain.managed_kafka.plan import of_a_former_life, plan
 from seawall.domain.managed_kafka.reasons import NEEDS_A_PERSON, WELL, Reason
@@ -121,11 +122,20 @@ def _of_volumes(case: Case, said: dict[int, str]) -> Verdict | None:
     lost = [node for node in case.nodes if case.volume_state(node) is VolumeState.LOST and not case.may_format(node)]
     if lost:
         wrong = declared_formats(case.cluster, case.observed)[1]
-        return _verdict(Reason.VOLUME_LOST, "; ".join(filter(None, (_of_nodes(lost, said), wrong))))
+        return _verdict(
+            Reason.VOLUME_LOST, "; ".join(filter(None, (_of_nodes(lost, said), wrong, _of_spent(case, lost))))
+        )
     foreign = [each for each in case.observed.found.pods.values() if each.said and not each.has_empty_volume]
     if foreign:
         return _verdict(Reason.VOLUME_FOREIGN, "; ".join(f"node {each.node}: {each.said}" for each in foreign))
     return None
+
+
+def _of_spent(case: Case, lost: list[Node]) -> str:
+    spent = [str(node.id) for node in lost if case.is_spent(node)]
+    nodes = f"node{'s' if len(spent) > 1 else ''} {', '.join(spent)}"
+    what = f"{FORMAT_VOLUME_ANNOTATION} was about a loss before: Kafka has heard from {nodes} since, so say it anew"
+    return what if spent else ""
 
 
 def _of_undeclared(case: Case) -> Verdict | None:

@@ -36,6 +36,8 @@ class NodeRecord(StatusModel):
         directory: the directory id of a controller, as the quorum knows it.
         spent: directory ids that volumes before had.
         removed: it was taken out, and its id is not used again.
+        answered: what a person said last of a loss of it, by a digest. Kafka has heard from it since: that is not said
+            of the next loss.
     """
 
     volume: str | None = None
@@ -43,6 +45,7 @@ class NodeRecord(StatusModel):
     directory: str | None = None
     spent: tuple[str, ...] = ()
     removed: bool = False
+    answered: str | None = None
 
 
 class Identity(StatusModel):

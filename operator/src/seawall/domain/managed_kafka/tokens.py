@@ -107,14 +107,22 @@ def _registered(case: Case, node: Node, record: NodeRecord) -> NodeRecord | None
     is_online = broker is not None and broker.state is BrokerState.ONLINE
     if node.pool.is_broker and not is_online:
         return None
+    known = _answered(case, node, record).model_copy(update={"registered": True})
     if not node.pool.is_controller:
-        return record.model_copy(update={"registered": True})
+        return known
     heard = heard_of(case.observed.kafka.quorum, node.id, record)
     if heard is None:
         return None
     before = record.directory
     spent = record.spent if before in {None, heard.directory_id} else (*record.spent, before or "")
-    return record.model_copy(update={"registered": True, "directory": heard.directory_id, "spent": spent})
+    return known.model_copy(update={"directory": heard.directory_id, "spent": spent})
+
+
+def _answered(case: Case, node: Node, record: NodeRecord) -> NodeRecord:
+    """What a person says now of a loss is about none that comes later, once the node runs again."""
+    pod, word = case.pod(node), case.word_of(node)
+    is_back = word is not None and pod is not None and pod.is_started
+    return record.model_copy(update={"answered": word}) if is_back else record
 
 
 def _restored(case: Case, node: Node, record: NodeRecord) -> NodeRecord | None:
