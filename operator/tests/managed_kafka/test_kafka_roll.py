@@ -338,6 +338,27 @@ def test_a_paused_one_is_not_rolled(world: RollWorld) -> None:
     assert world.roll().reason == "Paused"
 
 
+def test_a_pause_keeps_templates_as_they_are_where_nobody_would_be_restarted_either(world: RollWorld) -> None:
+    """An edit is taken back when the template has it, and the pod that is to go has not gone yet."""
+    broken = {"num.io.threads": "0"}
+    world.edit(config=broken)
+    world.live(until=lambda: bool(world.ending))
+    (node,) = world.ending
+    before = world.broken[node] = declared(world, node)
+    world.live(until=lambda: world.roll().stage is RollStage.STALLED)
+    world.edit(config=CONFIG)
+    world.live(until=lambda: declared(world, node) != before)
+    template = declared(world, node)
+    world.annotate(paused="true")
+    world.edit(config=broken)
+    world.live(ticks=40)
+    assert declared(world, node) == template
+    world.annotations.clear()
+    world.edit(config=broken)
+    world.live(ticks=40)
+    assert declared(world, node) == before
+
+
 def test_a_status_that_somebody_empties_in_mid_roll_lets_no_second_node_go(world: RollWorld) -> None:
     world.edit(config=CONFIG)
     world.live(until=lambda: bool(world.absent))

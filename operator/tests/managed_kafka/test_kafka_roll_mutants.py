@@ -61,6 +61,10 @@ MUTANTS: tuple[Mutant, ...] = (
     ),
     (an_edit_mends_nothing, of(stories.test_a_broken_config_stops_at_one_node_and_an_edit_mends_it)),
     (
+        rewritten(KafkaNodeGate, "_mends_it", " or self.facts.is_paused", ""),
+        of(stories.test_a_pause_keeps_templates_as_they_are_where_nobody_would_be_restarted_either),
+    ),
+    (
         rewritten(staleness, "why_stale", "if behind else None", "if False else None", kafka_nodes),
         of(stories.test_what_a_broker_tells_that_is_cut_off_lets_no_node_go),
     ),

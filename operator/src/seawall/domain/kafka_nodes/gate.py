@@ -133,7 +133,7 @@ class KafkaNodeGate(RolloutGate[RollStatus, KafkaAction, KafkaNode]):
         if member.uid == entry.uid or member.gone_by is not None:
             return None
         if member.cause is None:  # only its StatefulSet is not: that restarts nothing
-            return None if member.has_newest_template else self._renew(status, member)
+            return None if member.has_newest_template or self.facts.is_paused else self._renew(status, member)
         is_other = self._is_outdated(member) or not member.has_own_template
         is_let = is_other and refusal(Candidate(member, self.facts)) is None
         return self.act(status, member) if is_let else None
