@@ -244,6 +244,21 @@ def test_what_a_person_formatted_too_early_votes_after_the_old_vote_has_gone(wor
     assert world.is_done()
 
 
+def test_a_disk_that_is_restored_after_its_vote_has_gone_follows_and_votes_again(world: VotersWorld) -> None:
+    """To attach a disk takes minutes: its claim is there, and its pod is not yet."""
+    lost = follower(world)
+    world.held.add(lost)
+    world.restore_volume(lost)
+    disk = world.disk_directory(lost)
+    world.live(until=lambda: lost not in world.votes())
+    world.live(ticks=60)
+    world.held.clear()
+    world.live()
+    assert world.disk_directory(lost) == disk
+    assert world.votes()[lost] == disk
+    assert world.is_done()
+
+
 def test_while_kafka_does_not_answer_nothing_is_known_to_be_lost(world: VotersWorld) -> None:
     lost = follower(world)
     world.lose_disk(lost)

@@ -110,12 +110,25 @@ def _registered(case: Case, node: Node, record: NodeRecord) -> NodeRecord | None
     known = _answered(case, node, record).model_copy(update={"registered": True})
     if not node.pool.is_controller:
         return known
-    heard = heard_of(case.observed.kafka.quorum, node.id, record)
+    quorum = case.observed.kafka.quorum
+    heard = heard_of(quorum, node.id, record) or _came_back(case, node, record, quorum)
     if heard is None:
         return None
-    before = record.directory
-    spent = record.spent if before in {None, heard.directory_id} else (*record.spent, before or "")
+    before, spent = record.directory, tuple(each for each in record.spent if each != heard.directory_id)
+    spent = spent if before in {None, heard.directory_id} else (*spent, before or "")
     return known.model_copy(update={"directory": heard.directory_id, "spent": spent})
+
+
+def _came_back(case: Case, node: Node, record: NodeRecord, quorum: Quorum | str) -> QuorumReplica | None:
+    """A controller's disk of before that follows again, when its claim was taken for that of an empty one already.
+
+    To attach a disk takes minutes, and the looks that lose its vote do not. Its pod has this claim and no other.
+    """
+    pod, volume = case.pod(node), case.volume(node)
+    if record.directory is not None or pod is None or volume is None or not pod.is_started or not _is_on(pod, volume):
+        return None
+    found = heard_of(quorum, node.id, record.model_copy(update={"spent": ()}))
+    return found if found is not None and (found.behind_ms or 0) <= MANAGED_KAFKA_CAUGHT_UP_MS else None
 
 
 def _answered(case: Case, node: Node, record: NodeRecord) -> NodeRecord:
