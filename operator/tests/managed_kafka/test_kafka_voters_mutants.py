@@ -81,6 +81,10 @@ MUTANTS: tuple[Mutant, ...] = (
         rewritten(voters, "_is_lost", "or _has_another_disk(quorum, voter)", ""),
         of(stories.test_what_a_person_formatted_too_early_votes_after_the_old_vote_has_gone),
     ),
+    (
+        rewritten(tokens, "_registered", " or _came_back(case, node, record, quorum)", ""),
+        of(stories.test_a_disk_that_is_restored_after_its_vote_has_gone_follows_and_votes_again),
+    ),
     (  # two at once
         rewritten(voter_change, "_go_on", "not _is_of(entry, node, wish)", "False"),
         of(stories.test_it_waits_for_who_else_is_disrupted),
