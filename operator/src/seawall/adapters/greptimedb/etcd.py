@@ -149,12 +149,12 @@ class _Page:
             PartRefused: it is not so.
         """
         bounds = [first, *(key + b"\0" for key in self.keys)]
-        told = self.left + len(self.keys)
+        count = self.left + len(self.keys)
         are_these = all(least <= key < end for least, key in zip(bounds, self.keys, strict=False))
-        if not are_these or (wanted is not None and told > wanted):
+        if not are_these or (wanted is not None and count > wanted):
             message = f"etcd answers other keys than those that begin with {start}: a proxy or a bug mixes answers up"
             raise PartRefused(NotReached.UNEXPECTED_ANSWER, message)
-        missing = 0 if wanted is None else wanted - told
+        missing = 0 if wanted is None else wanted - count
         if missing or self.is_more is not (self.left > 0) or (self.left and not self.keys):
             left_out = missing or self.left
             message = f"etcd left out {left_out} keys that begin with {start}: a proxy or a bug truncates its answers"
