@@ -176,7 +176,7 @@ def test_each_guard_is_missed() -> None:
     def other(*keys: str) -> Callable[[], None]:
         return lambda: test_keys_that_were_not_asked_for_are_no_answer([*keys])
 
-    surplus, fewer = " or (wanted is not None and told > wanted)", "0 if wanted is None else wanted - told"
+    surplus, fewer = " or (wanted is not None and count > wanted)", "0 if wanted is None else wanted - count"
     mutants = (
         (mutant("least <= key", "True"), other("_")),
         (mutant("key < end", "least <= key"), other("a/1", "b")),
