@@ -21,13 +21,11 @@ from seawall.domain.errors import Refused
 from seawall.domain.managed_kafka.names import KAFKA_LABEL, MADE_BY_LABEL
 from seawall.domain.managed_kafka.subjects import subject
 from seawall.domain.managed_kafka.wanted_certificates import WantedCertificate, wanted_certificates
-from seawall.domain.times import CERTIFICATE_SKEW
+from seawall.domain.times import CERTIFICATE_LEAST_LIFE, CERTIFICATE_SKEW
 
 MADE_BY = "seawall-kafka-secrets"
 """By this a Secret is known that may be made anew: others are cert-manager's, or somebody's."""
 PASSWORD_BYTES = 24
-LEAST_LIFE = timedelta(days=1)
-"""Of a certificate, as of `--days`."""
 CERTIFICATE, KEY, CA = "tls.crt", "tls.key", "ca.crt"
 
 
@@ -140,7 +138,7 @@ class Maker:
     def _require_lasting_authority(self) -> None:
         """No certificate outlives its CA: what one that ends signs would take a roll, and end with it."""
         until = self.authority.certificate.not_valid_after_utc
-        if until - self.now < LEAST_LIFE:
+        if until - self.now < CERTIFICATE_LEAST_LIFE:
             what = f"the CA in Secret {self.authority_name} is valid until {until:%Y-%m-%dT%H:%M:%SZ}"
             raise Refused(f"{what}: what it signs ends with it; bring another CA (docs/kafka.md#renewing-certificates)")
 

@@ -66,6 +66,8 @@ CERTIFICATE_EXPIRES_SOON = timedelta(days=30)
 CERTIFICATE_LAST_SHARE = 0.25
 """So much of its life is left at the most when a certificate is reported that is made for less than 120 days:
 cert-manager renews by default when a third is left."""
+CERTIFICATE_LEAST_LIFE = timedelta(days=1)
+"""What a CA must have left that `seawall kafka secrets` signs by; the least of its `--days`."""
 CERTIFICATE_SKEW = timedelta(minutes=1)
 """A certificate that a person makes begins so long before now: clocks of nodes may be behind. Nodes that began within
 it are not known to have the one of before."""
