@@ -151,6 +151,7 @@ class Walk:
         if is_immutable(leaf) or fresh is None:
             self.walked.counts["at creation only"] += 1
             return
+        until_now = state_of(world.day)
         world.edit(spec)
         self._settle(world, leaf, value, "changed")
         if not world.has_object():
@@ -163,7 +164,7 @@ class Walk:
             self._end()
             return
         what = "it is not as if it had been so from the beginning"
-        compared = _comparable(fresh, changed, self.before)
+        compared = _comparable(fresh, changed, until_now)
         if value.value == EACH_MINUTE:  # the next run begins while one looks
             compared = verdicts_of(fresh), verdicts_of(changed)
         self._compare(leaf, value, what, *compared)
