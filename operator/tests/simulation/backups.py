@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from seawall.api.v1alpha1.backup import WALBackup
 from seawall.api.v1alpha1.backup_policy import WALBackupPolicy
-from seawall.api.v1alpha1.spark_job import JobStage, JobStatus, Outcome
+from seawall.api.v1alpha1.spark_job import JobStatus, Outcome
 from tests.adversary.judge import Violation
 from tests.worlds.backup_world import BACKUP, POLICY
 from tests.worlds.purge_world import NAMESPACE
@@ -67,10 +67,10 @@ class Backups:
                 raise Violation(f"K: {row.name} is deleted beyond {row.end}, and no backup has what is gone")
 
     def _newest(self) -> WALBackup | None:
-        """The newest that completed."""
+        """The newest in the store, also one that lacks topics (`NotAllBackedUp`): it has those of its status."""
         found = self.day.kube.list(WALBackup, NAMESPACE).items
-        completed = [each for each in found if each.status.stage == JobStage.COMPLETED]
-        return max(completed, key=lambda each: each.metadata.creation_timestamp, default=None)
+        stored = [each for each in found if each.status.outcome is Outcome.PASSED and each.status.is_over]
+        return max(stored, key=lambda each: each.metadata.creation_timestamp, default=None)
 
     def wrong(self) -> list[str]:
         """What is not over, or was refused, when nothing goes wrong any more."""
