@@ -9,6 +9,7 @@ from datetime import timedelta
 from typing import TYPE_CHECKING
 
 from seawall.api.meta import ConditionType, InvalidSpec, Key
+from seawall.api.v1alpha1.backup import WALBackup
 from seawall.api.v1alpha1.hold import WALHold
 from seawall.api.v1alpha1.policy import WALPurgePolicy
 from seawall.api.v1alpha1.purge import WALPurge
@@ -77,11 +78,17 @@ async def _stay_at_rest(sim: Simulation) -> None:
 
 
 def _ends_meanwhile(day: Day) -> Counter[str]:
-    """That a hold which nobody renews has expired is written once."""
+    """That a hold which nobody renews has expired is written once, and twice that a backup has that waited for it."""
     end = day.time.now() + timedelta(seconds=QUIET_SECONDS)
     holds = day.kube.list(WALHold, NAMESPACE).items
     ends = [each for each in holds if each.status.expire_time is not None and each.status.expire_time <= end]
-    return Counter(f"replace_status WALHold/{each.metadata.name}" for each in ends)
+    said = Counter(f"replace_status WALHold/{each.metadata.name}" for each in ends)
+    backups = {each.metadata.uid: each.metadata.name for each in day.kube.list(WALBackup, NAMESPACE).items}
+    for each in ends:
+        if each.metadata.controller_uid in backups:
+            name = backups[each.metadata.controller_uid]
+            said += Counter({f"replace_status WALBackup/{name}": 2, f"delete WALHold/{each.metadata.name}": 1})
+    return said
 
 
 def _beyond(said: Mapping[str, int], writes: list[str]) -> list[str]:
