@@ -110,10 +110,10 @@ def is_immutable(leaf: Leaf) -> bool:
     return False
 
 
-def _comparable(one: State, other: State, before: State) -> tuple[State, State]:
-    """What of two states must be the same: where something is not reached, or not known yet, verdicts alone."""
+def _comparable(value: Value, one: State, other: State, before: State) -> tuple[State, State]:
+    """What of two states must be the same: verdicts alone where something is not reached, or runs while one looks."""
     one, other = as_declared(one, other, before), as_declared(other, one, before)
-    if any(not is_ready(each) or depends_on_when(each) for each in (one, other)):
+    if value.value == EACH_MINUTE or any(not is_ready(each) or depends_on_when(each) for each in (one, other)):
         return verdicts_of(one), verdicts_of(other)
     return one, other
 
@@ -164,10 +164,7 @@ class Walk:
             self._end()
             return
         what = "it is not as if it had been so from the beginning"
-        compared = _comparable(fresh, changed, until_now)
-        if value.value == EACH_MINUTE:  # the next run begins while one looks
-            compared = verdicts_of(fresh), verdicts_of(changed)
-        self._compare(leaf, value, what, *compared)
+        self._compare(leaf, value, what, *_comparable(value, fresh, changed, until_now))
         world.edit(base)
         self._settle(world, leaf, value, "changed back")
         after = {

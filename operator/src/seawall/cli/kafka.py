@@ -21,8 +21,9 @@ from seawall.cli.libraries import operators_libraries
 from seawall.cli.session import Session
 from seawall.domain.errors import Refused
 from seawall.domain.managed_kafka.wanted_certificates import WantedCertificate, wanted_certificates
+from seawall.domain.times import CERTIFICATE_LEAST_LIFE
 
-LEAST_DAYS, MOST_DAYS = 1, 3650
+LEAST_DAYS, MOST_DAYS = CERTIFICATE_LEAST_LIFE.days, 3650
 
 
 def add_arguments(parser: argparse.ArgumentParser, _: str = "") -> None:

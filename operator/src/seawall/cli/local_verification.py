@@ -109,7 +109,6 @@ class LocalVerification:
         reference = ClusterRef(name=cluster.metadata.name)
         hold = WALHoldSpec(cluster_ref=reference, topics=claim, ttl=LOCAL_VERIFICATION_HELD_FOR, reason=reason)
         self.kube.create(WALHold, key, hold)
-        stays = ""
         try:
             self._wait_for_grant(key)
             yield f"walhold/{name} granted on {len(claim)} topics"

@@ -10,9 +10,7 @@ from seawall.api.meta import Key
 from seawall.domain.brokers.view import BrokersFound
 from seawall.domain.partitions import BrokerState, Quorum
 from seawall.domain.throttles import least_of
-from seawall.handlers.metrics.object_labels import OBJECT, ObjectGauge, labels_of
-
-Series = Mapping[tuple[str, ...], float]
+from seawall.handlers.metrics.object_labels import OBJECT, ObjectGauge, Series, labels_of
 
 
 class BrokerTelemetry:
@@ -53,16 +51,16 @@ class BrokerTelemetry:
         if found is None:
             self.forget_brokers(key)
             return
-        view, each = found.view, [(str(one.broker.id), one) for one in found.view.brokers]
-        states = [(broker, one, state) for broker, one in each for state in BrokerState]
-        rates = [(broker, least_of(one.own_rates)) for broker, one in each]
+        view, brokers = found.view, [(str(one.broker.id), one) for one in found.view.brokers]
+        states = [(broker, one, state) for broker, one in brokers for state in BrokerState]
+        rates = [(broker, least_of(one.own_rates)) for broker, one in brokers]
         voters = found.quorum.voters if isinstance(found.quorum, Quorum) else ()
         series: Mapping[ObjectGauge, Series] = {
             self._state: {(broker, state.value): one.broker.state is state for broker, one, state in states},
-            self._leaders: {(broker,): one.leaders for broker, one in each},
-            self._replicas: {(broker,): one.replicas for broker, one in each},
-            self._behind: {(broker,): one.under_replicated for broker, one in each},
-            self._bytes: {(broker,): one.log_dir_bytes for broker, one in each if one.log_dir_bytes is not None},
+            self._leaders: {(broker,): one.leaders for broker, one in brokers},
+            self._replicas: {(broker,): one.replicas for broker, one in brokers},
+            self._behind: {(broker,): one.under_replicated for broker, one in brokers},
+            self._bytes: {(broker,): one.log_dir_bytes for broker, one in brokers if one.log_dir_bytes is not None},
             self._throttle: {(broker,): rate for broker, rate in rates if rate is not None},
             self._partitions: {
                 ("Leaderless",): view.leaderless.count,

@@ -17,6 +17,8 @@ from prometheus_client.metrics import MetricWrapperBase
 from seawall.api.meta import Key
 
 OBJECT = ["namespace", "name"]
+Series = Mapping[tuple[str, ...], float]
+"""The values of one gauge for one object, by the labels that its series have besides those of the object."""
 _FIRST = threading.Lock()
 """Of who makes the first series of a metric."""
 
@@ -95,7 +97,7 @@ class _OfObjects(MetricWrapperBase):
 class ObjectGauge(_OfObjects, Gauge):
     """A gauge of objects."""
 
-    def replace(self, key: Key, series: Mapping[tuple[str, ...], float]) -> None:
+    def replace(self, key: Key, series: Series) -> None:
         """All series of an object, by the labels that they have besides.
 
         What stays is never away: a scrape between a removal and its return would end an alert, or begin its `for` anew.

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 from prometheus_client import CollectorRegistry
 
 from seawall.api.meta import Key
 from seawall.api.v1alpha1.reassignment import ReassignmentStatus
-from seawall.handlers.metrics.object_labels import OBJECT, ObjectGauge, labels_of, set_or_remove
+from seawall.handlers.metrics.object_labels import OBJECT, ObjectGauge, Series, labels_of, set_or_remove
 
 
 class ReassignmentTelemetry:
@@ -44,7 +42,7 @@ class ReassignmentTelemetry:
     def measure_reassignment(self, key: Key, run: ReassignmentStatus | None, throttled_topics: int | None) -> None:
         """Replaces the metrics of one WALCluster's reassignment."""
         if throttled_topics is not None:
-            set_or_remove(self._throttled, key, throttled_topics)
+            self._throttled.labels(**labels_of(key)).set(throttled_topics)
         active = run if run is not None and run.is_active else None
         begun = None if active is None or active.asks_person else active.progress_time
         set_or_remove(self._progress, key, None if begun is None else begun.timestamp())
@@ -62,7 +60,7 @@ class ReassignmentTelemetry:
             gauge.clear()
 
 
-def _partitions_of(run: ReassignmentStatus | None) -> Mapping[tuple[str, ...], float]:
+def _partitions_of(run: ReassignmentStatus | None) -> Series:
     if run is None or run.partitions is None:
         return {}
     found = run.partitions

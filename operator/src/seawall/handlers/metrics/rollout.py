@@ -8,7 +8,7 @@ from prometheus_client import CollectorRegistry
 
 from seawall.api.meta import Key
 from seawall.api.v1alpha1.rollout import RollStage
-from seawall.handlers.metrics.object_labels import OBJECT, ObjectGauge, labels_of
+from seawall.handlers.metrics.object_labels import OBJECT, ObjectGauge, Series, labels_of
 
 
 class RestartTelemetry:
@@ -70,5 +70,5 @@ class RestartTelemetry:
             gauge.clear()
 
 
-def _under_way(stage: RollStage | None) -> Mapping[tuple[str, ...], float]:
+def _under_way(stage: RollStage | None) -> Series:
     return {} if stage is None or stage is RollStage.COMPLETED else {(stage.value,): 1}
