@@ -23,7 +23,7 @@ from sizes import Sizes
 
 from seawall_e2e.cluster import make_namespace
 from seawall_e2e.commands import Object
-from seawall_e2e.managed_kafka import QUICK, SMALL, ManagedKafka, example
+from seawall_e2e.managed_kafka import ManagedKafka, combined
 from seawall_e2e.objects import delete
 from seawall_e2e.waiting import wait_until
 
@@ -31,6 +31,8 @@ PROBE = Path(__file__).with_name("kafka_probe.py")
 TOPIC = "probe"
 NODES = (0, 1, 2)
 DWELL = 2.0
+DWELLS = len(NODES) + 1
+"""One before the first, in which all others have to be in sync, and one after each."""
 ADDRESSED = "a ClusterIP for each node"
 BOUND = 300.0
 
@@ -137,22 +139,11 @@ def measure(place: Place, hand: str, name: str, size: Size) -> tuple[Measured, M
     return ours, theirs, addressed
 
 
-def declared(place: Place, kafka: ManagedKafka) -> Object:
-    """The example with three nodes that are both, and a pool of one topic."""
-    found = copy.deepcopy(example(place.site.namespace, f"{place.site.prefix}_{kafka.wal.name}"))
-    found["metadata"]["name"] = kafka.wal.name
-    managed = found["spec"]["kafka"]["managed"]
-    pool = {"name": "nodes", "roles": ["broker", "controller"], "firstId": 0, "replicas": len(NODES)}
-    pool |= {"storage": {"size": "1Gi"}, "placement": {"antiAffinity": "Preferred"}}
-    managed["nodePools"] = [pool | {"resources": SMALL, "heap": "256Mi", "javaOptions": QUICK}]
-    managed["rollout"] = {"dwell": f"{DWELL:g}s"}
-    found["spec"]["topics"]["count"] = 1
-    return found
-
-
 def of_seawall(place: Place, kafka: ManagedKafka, by_hand: ByHand) -> tuple[Measured, list[Object]]:
     """Its life by Seawall, and what a person applies for the same."""
-    spec, began = declared(place, kafka), time.time()
+    name = kafka.wal.name
+    spec = combined(place.site.namespace, name, f"{place.site.prefix}_{name}", f"{DWELL:g}s")
+    began = time.time()
     kafka.apply(spec)
     tokens = tokens_of(kafka.wal.namespace, kafka.wal.name, len(NODES))
     with probing(place, kafka.wal.namespace, kafka.wal.name) as probe:
@@ -166,7 +157,7 @@ def of_seawall(place: Place, kafka: ManagedKafka, by_hand: ByHand) -> tuple[Meas
         rolls = time.time()
         kafka.apply(edited)
         wait_until(lambda: kafka.roll() == "Completed", "all nodes were restarted", within=BOUND, explain=kafka.told)
-        roll = time.time() - rolls - DWELL * len(NODES)
+        roll = time.time() - rolls - DWELL * DWELLS
         probe.wait_in_sync()
         p99, longest = probe.gaps()
     delete(kafka.wal.namespace, "walclusters", kafka.wal.name)

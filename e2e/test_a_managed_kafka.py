@@ -1,4 +1,4 @@
-"""A Kafka that Seawall runs: the example becomes Ready, and outlives its WALCluster and the CRDs."""
+"""A Kafka that Seawall runs: its roll beside drains, and the example, which outlives its WALCluster and the CRDs."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import pytest
 from seawall_e2e.cluster import WAL_CLUSTER_CRD, install_crds
 from seawall_e2e.commands import Object, kubectl
 from seawall_e2e.kafka_drains import Drains
-from seawall_e2e.managed_kafka import NODES, ManagedKafka, example
+from seawall_e2e.managed_kafka import NODES, ManagedKafka, combined, example
 from seawall_e2e.objects import items
 from seawall_e2e.operator_faults import OperatorKilled
 from seawall_e2e.site import Site
@@ -55,13 +55,25 @@ def test_a_managed_kafka_is_the_same_one_after_the_crds_were_deleted_and_applied
     assert kafka.records(topic) == RECORDS
 
 
-# Six JVMs start anew, and some twice. In every run, worlds die and are moved at each call of a roll and of a drain.
+@pytest.mark.timeout(600)
+def test_a_config_is_rolled_out_beside_drains_and_no_record_is_lost(site: Site) -> None:
+    site.install("managedKafka.enabled=true")
+    kafka = ManagedKafka(site.wal_cluster("combined"))
+    declared = combined(site.namespace, kafka.wal.name, site.prefix)
+    kafka.apply(declared)
+    kafka.wal.wait("Ready", within=150)
+    drains = Drains(site.namespace, kafka.wal.name, {"brokers": 3})
+    a_roll_and_drains_at_once_take_one_at_a_time(site, kafka, declared, drains, f"{site.prefix}_0")
+
+
+# Six JVMs start anew, and some twice. In every run, three that are both (above), and worlds die and are moved at each
+# call of a roll and of a drain.
 @pytest.mark.soak
 @pytest.mark.timeout(900)
 def test_a_roll_beside_drains_loses_no_record_and_a_dead_operator_lets_one_broker_go(site: Site) -> None:
     kafka, declared = brought_up(site)
     drains = Drains(site.namespace, "managed", {"brokers": 3, "controllers": 3})
-    a_roll_and_drains_at_once_take_one_at_a_time(site, kafka, declared, drains)
+    a_roll_and_drains_at_once_take_one_at_a_time(site, kafka, declared, drains, f"{site.prefix}_1")
     a_dead_operator_lets_one_go(site, kafka, drains)
 
 
@@ -88,11 +100,11 @@ def brought_up(site: Site) -> tuple[ManagedKafka, Object]:
 
 
 def a_roll_and_drains_at_once_take_one_at_a_time(
-    site: Site, kafka: ManagedKafka, declared: Object, drains: Drains
+    site: Site, kafka: ManagedKafka, declared: Object, drains: Drains, topic: str
 ) -> None:
     """A changed config goes to all nodes, pods are evicted beside it, and the operator dies by SIGKILL in it."""
     wait_until(drains.is_all_ready, "all pods are Ready, for their nodes are in sync", explain=drains.pods)
-    before, topic, began = kafka.pods(), f"{site.prefix}_1", time.monotonic()
+    before, began = kafka.pods(), time.monotonic()
     managed = declared["spec"]["kafka"]["managed"]
     managed["config"] = {**managed["config"], "num.replica.fetchers": "2"}
     brokers = [kafka.broker(number) for number in range(3)]

@@ -44,6 +44,25 @@ def example(namespace: str, prefix: str) -> Object:
     return found
 
 
+def combined(namespace: str, name: str, prefix: str, dwell: str = "2s") -> Object:
+    """The same with three nodes that are brokers and controllers, and a pool of one topic: half as many processes."""
+    found = example(namespace, prefix)
+    found["metadata"]["name"] = name
+    managed = found["spec"]["kafka"]["managed"]
+    (brokers,) = (pool for pool in managed["nodePools"] if pool["name"] == "brokers")
+    nodes = {
+        "name": "nodes",
+        "roles": ["broker", "controller"],
+        "firstId": 0,
+        "replicas": 3,
+        "storage": {"size": "1Gi"},
+    }
+    managed["nodePools"] = [{**brokers, **nodes}]
+    managed["rollout"] = {"dwell": dwell}
+    found["spec"]["topics"]["count"] = 1
+    return found
+
+
 @dataclass(frozen=True, slots=True)
 class ManagedKafka:
     """The Kafka of a WALCluster, seen from inside of its pods."""

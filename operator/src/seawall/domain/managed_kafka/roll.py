@@ -37,7 +37,7 @@ from seawall.domain.rollout import machine
 from seawall.domain.rollout.decision import Roll
 from seawall.domain.rollout.requests import taken_up
 from seawall.domain.rollout_reasons import Reason
-from seawall.domain.times import ROLLOUT_IDLE_SECONDS, ROLLOUT_WAITING_SECONDS
+from seawall.domain.times import MANAGED_KAFKA_AWAY_SECONDS, ROLLOUT_IDLE_SECONDS, ROLLOUT_WAITING_SECONDS
 
 KafkaRoll = Roll[RollStatus]
 RollDecision = Decision[WALClusterStatus, KafkaAction]
@@ -141,5 +141,7 @@ def _after(found: Decision[KafkaRoll, KafkaAction], observed: RollObserved) -> f
         return found.verdict.after
     if stage in {None, RollStage.COMPLETED}:
         return ROLLOUT_IDLE_SECONDS
+    if stage is RollStage.RESTARTING:
+        return MANAGED_KAFKA_AWAY_SECONDS
     is_blocked = stage is RollStage.WAITING and found.verdict.reason != KafkaBlocker.DWELL  # which ends in seconds
     return ROLLOUT_WAITING_SECONDS if is_blocked else found.verdict.after
