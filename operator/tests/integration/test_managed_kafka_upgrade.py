@@ -16,8 +16,9 @@ from seawall.domain.errors import OutsideUnavailable
 from seawall.domain.kafka import KafkaConnection
 from seawall.domain.managed_kafka.releases import LEVELS
 from seawall.observe.connections import kafka_of
+from seawall_e2e.soak import write_counts
 from tests.integration.test_managed_kafka_nodes import bed as bed  # noqa: PLC0414 - a fixture
-from tests.integration.test_managed_kafka_roll import NODES, TOPIC, RollBed, Writer, require_unharmed, spec
+from tests.integration.test_managed_kafka_roll import NODES, TOPIC, RollBed, Writer, read_all, require_unharmed, spec
 from tests.integration.test_managed_kafka_roll import rolled as rolled  # noqa: PLC0414 - a fixture
 from tests.support.kafka import kafka_tool
 from tests.support.kube import Object
@@ -74,6 +75,21 @@ def test_an_upgrade_goes_there_and_back_until_features_are_finalized(rolled: Rol
     rolled.edit(of_version(NEWER_KAFKA))
     rolled.wait(rolled.is_completed, "the edit is all it takes")
     assert newest(rolled) == kept
+    lost = len(writer.acknowledged - read_all(servers))
+    assert lost == 0
+    write_counts(
+        "managed-kafka-upgrade",
+        {
+            "versions": [OLDER_KAFKA, NEWER_KAFKA, OLDER_KAFKA, f"{NEWER_KAFKA}, finalized"],
+            "nodes restarted under a load": 3 * len(NODES),
+            "seconds of it": round(seconds),
+            "most nodes away at once": rolled.most_away,
+            "longest gap between acknowledgements in seconds": round(writer.longest, 1),
+            "acked": len(writer.acknowledged),
+            "failed": len(writer.failed),
+            "lost": lost,
+        },
+    )
 
 
 def newest(rolled: RollBed) -> dict[int, str]:

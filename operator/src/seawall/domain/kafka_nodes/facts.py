@@ -147,5 +147,10 @@ class KafkaFacts:
 
     def is_steady(self, node: KafkaNode) -> bool:
         """Whether it has been so for long enough, by looks that began after it was."""
-        since = node.steady_since
-        return self.is_well(node) and since is not None and self.now >= since + self.dwell
+        return self.dwell_left(node) == timedelta()
+
+    def dwell_left(self, node: KafkaNode) -> timedelta | None:
+        """For how much longer it has to be so; None: it is not well, or this is the first look that shows it."""
+        if not self.is_well(node) or node.steady_since is None:
+            return None
+        return max(node.steady_since + self.dwell - self.now, timedelta())

@@ -141,7 +141,13 @@ def _after(found: Decision[KafkaRoll, KafkaAction], observed: RollObserved) -> f
         return found.verdict.after
     if stage in {None, RollStage.COMPLETED}:
         return ROLLOUT_IDLE_SECONDS
-    if stage is RollStage.RESTARTING:
-        return MANAGED_KAFKA_AWAY_SECONDS
-    is_blocked = stage is RollStage.WAITING and found.verdict.reason != KafkaBlocker.DWELL  # which ends in seconds
-    return ROLLOUT_WAITING_SECONDS if is_blocked else found.verdict.after
+    is_soon = stage is RollStage.RESTARTING or found.verdict.reason == KafkaBlocker.DWELL
+    if is_soon and isinstance(observed.facts, KafkaFacts):
+        return _until_steady(observed.facts)
+    return ROLLOUT_WAITING_SECONDS if stage is RollStage.WAITING else found.verdict.after
+
+
+def _until_steady(facts: KafkaFacts) -> float:
+    """Each look costs; what comes after the last dwell need not wait for one more."""
+    left = [each.total_seconds() for node in facts.nodes if (each := facts.dwell_left(node))]
+    return min(max(left, default=MANAGED_KAFKA_AWAY_SECONDS), MANAGED_KAFKA_AWAY_SECONDS)
