@@ -115,6 +115,7 @@ def a_roll_and_drains_at_once_take_one_at_a_time(
             pass
         with drains.going_on(at_most=DRAINED):
             wait_until(lambda: kafka.roll() == "Completed", "the config is rolled out", within=500, explain=kafka.told)
+            wait_until(lambda: drains.evicted, "a pod was drained, too", within=90, explain=drains.pods)
         wait_until(drains.is_all_ready, "all pods are Ready", explain=drains.pods)
     print(f"a roll, and {drains.evicted} drained: {time.monotonic() - began:.1f} s, {written['acknowledged']} records")
     print(f"{drains.samples} samples, most away {drains.most_away}; {drains.refused} evictions were refused")
@@ -122,7 +123,6 @@ def a_roll_and_drains_at_once_take_one_at_a_time(
     assert (written["failed"], written["lost"]) == ([], 0)
     assert max(drains.most_away.values()) == 1
     assert all(before[name] != uid for name, uid in kafka.pods().items())
-    assert drains.evicted  # whether one was tried while another was away is chance: below, one surely is
 
 
 def a_dead_operator_lets_one_go(site: Site, kafka: ManagedKafka, drains: Drains) -> None:
