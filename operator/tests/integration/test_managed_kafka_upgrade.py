@@ -41,7 +41,10 @@ def test_releases_know_the_levels_that_kafka_says(release: str) -> None:
     printed = kafka_tool("kafka.tools.StorageTool", "version-mapping", "--release-version", release)
     found = re.search(rf"{re.escape(METADATA_VERSION)}=(\d+) \({re.escape(release)}\)", printed)
     assert found is not None, printed
-    assert int(found[1]) == LEVELS[release]
+    assert int(found[1]) == LEVELS[release][METADATA_VERSION]
+    others = {name: int(level) for name, level in re.findall(r"^([a-z.]+[.]version)=(\d+)\s*$", printed, re.MULTILINE)}
+    assert others, printed
+    assert {name for name, level in others.items() if level > LEVELS[release].get(name, 0)} == set(), printed
 
 
 @pytest.mark.soak
@@ -51,7 +54,8 @@ def test_an_upgrade_goes_there_and_back_until_features_are_finalized(rolled: Rol
     rolled.wait(lambda: bed.says("AllOnline") and bed.tokens() == {}, "all nodes are Online")
     bed.make_topic(TOPIC, NODES, 2)
     rolled.is_sampled = True
-    rolled.wait(lambda: features(rolled).get(METADATA_VERSION) == LEVELS["4.2"], "it is one of 4.2")
+    of_older, of_newer = (LEVELS[release][METADATA_VERSION] for release in ("4.2", "4.3"))
+    rolled.wait(lambda: features(rolled).get(METADATA_VERSION) == of_older, "it is one of 4.2")
     began, servers = time.monotonic(), rolled.connection().bootstrap_servers
     with Writer(servers) as writer:
         for version, ends in ((NEWER_KAFKA, True), (OLDER_KAFKA, False), (NEWER_KAFKA, True)):
@@ -64,7 +68,7 @@ def test_an_upgrade_goes_there_and_back_until_features_are_finalized(rolled: Rol
     require_unharmed(rolled, writer, servers, f"{seconds:.0f} s for 9 restarts")
     command = ("--bootstrap-server", ",".join(servers), "upgrade", "--release-version", "4.3")
     kafka_tool("org.apache.kafka.tools.FeatureCommand", *command)
-    rolled.wait(lambda: features(rolled).get(METADATA_VERSION) == LEVELS["4.3"], "brokers hear of it")
+    rolled.wait(lambda: features(rolled).get(METADATA_VERSION) == of_newer, "brokers hear of it")
     assert features(rolled)[ELIGIBLE_LEADER_REPLICAS] == 1
     kept = newest(rolled)
     rolled.edit(of_version(OLDER_KAFKA))

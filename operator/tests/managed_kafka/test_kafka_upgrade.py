@@ -97,7 +97,7 @@ def test_features_that_are_finalized_in_mid_roll_stop_the_way_back() -> None:
     world.edit(version=OLDER)
     world.live(until=lambda: len(world.evicted) == 2 and world.entry() is None)
     world.finalize()
-    assert world.finalized == releases.LEVELS["4.2"], "Kafka knows who is too old"
+    assert world.finalized == releases.LEVELS["4.2"][METADATA_VERSION], "Kafka knows who is too old"
     world.live(until=world.is_rolled)
     assert world.evicted == ORDER
 
@@ -130,3 +130,31 @@ def test_levels_of_releases(version: str, level: int, back: str | None, *, is_to
     assert (releases.why_too_old(version, features) is not None) == is_too_old
     assert releases.goes_back_to(version, features) == back
     assert (releases.why_too_old(version, {}), releases.goes_back_to(version, {})) == (None, None)
+
+
+@pytest.mark.parametrize(
+    ("feature", "level", "is_too_old", "back"),
+    [
+        ("streams.version", 1, True, "4.2"),
+        ("streams.version", 0, False, "4.1"),
+        ("share.version", 1, False, "4.1"),
+        ("transaction.version", 2, False, "4.1"),
+        ("of.tomorrow.version", 1, False, None),
+        ("of.tomorrow.version", 0, False, "4.1"),
+    ],
+)
+def test_each_feature_that_is_finalized_counts(feature: str, level: int, back: str | None, *, is_too_old: bool) -> None:
+    """What only a newer Kafka knows is promised to none, and accuses nobody who runs already."""
+    features = {METADATA_VERSION: 27, feature: level}
+    assert releases.goes_back_to("4.3.1", features) == back
+    assert releases.why_too_old("4.3.1", features) is None
+    assert releases.why_too_old("4.1.2", features) == (
+        "streams.version is finalized at 1, which Kafka 4.2 knows, and 4.1.2 is declared" if is_too_old else None
+    )
+
+
+def test_a_feature_of_tomorrow_that_is_finalized_ends_the_promise_of_a_way_back() -> None:
+    world = upgraded()
+    world.kafka.moves.features["of.tomorrow.version"] = 1
+    world.live(ticks=6)
+    assert told(world) == "True AllOnline: 6 nodes are Online"

@@ -30,6 +30,11 @@ def levels(version: str, level: int, back: str | None, *, is_too_old: bool) -> C
     return lambda: stories.test_levels_of_releases(version, level, back, is_too_old=is_too_old)
 
 
+def feature(name: str, level: int, back: str | None, *, is_too_old: bool) -> Callable[[], None]:
+    """A feature beside metadata.version."""
+    return lambda: stories.test_each_feature_that_is_finalized_counts(name, level, back, is_too_old=is_too_old)
+
+
 def asked_once(patch: pytest.MonkeyPatch) -> None:
     """Nothing is asked again right before a template or an eviction."""
     patch.setattr(KafkaRollController, "_ask_again", lambda *_: None)
@@ -47,11 +52,22 @@ MUTANTS: tuple[Mutant, ...] = (
         rewritten(decide, "_of_upgrade", "(oldest := case.goes_back_to) is None", "True"),
         stories.test_it_goes_back_until_features_are_finalized_and_what_ends_it_is_told,
     ),
-    (rewritten(releases, "why_too_old", "level <= ", "level < "), levels("4.2.0", 29, None, is_too_old=False)),
-    (rewritten(releases, "goes_back_to", "] < LEVELS", "] <= LEVELS"), levels("4.3.1", 30, None, is_too_old=False)),
     (
-        rewritten(releases, "_readers", "known >= level", "known > level"),
-        levels("4.3.1", 29, "4.2", is_too_old=False),
+        rewritten(releases, "why_too_old", "level > known", "level >= known"),
+        levels("4.2.0", 29, None, is_too_old=False),
+    ),
+    (
+        rewritten(releases, "goes_back_to", ".index(release_of(version))", ".index(release_of(version)) + 1"),
+        levels("4.3.1", 30, None, is_too_old=False),
+    ),
+    (rewritten(releases, "_reads", "level <= ", "level < "), levels("4.3.1", 29, "4.2", is_too_old=False)),
+    (
+        rewritten(releases, "why_too_old", "features.items()", "list(features.items())[:1]"),
+        feature("streams.version", 1, "4.2", is_too_old=True),
+    ),
+    (
+        rewritten(releases, "_reads", "known.get(feature, 0)", "known.get(feature, level)"),
+        feature("of.tomorrow.version", 1, None, is_too_old=False),
     ),
     (asked_once, lambda: moved.test_right_before_a_node_goes_what_is_finalized_is_asked_for_again(Evict, "4.2")),
 )

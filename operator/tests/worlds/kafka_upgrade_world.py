@@ -44,12 +44,16 @@ class UpgradeWorld(RollWorld):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        self.kafka.moves.features = {**self.kafka.moves.features, METADATA_VERSION: LEVELS[release_of(OLDER)]}
+        self.kafka.moves.features |= {METADATA_VERSION: LEVELS[release_of(OLDER)][METADATA_VERSION]}
 
     @property
     def finalized(self) -> int:
         """The level of metadata.version."""
         return self.kafka.moves.features[METADATA_VERSION]
+
+    def cannot_read(self, release: str) -> bool:
+        """Whether something is finalized above what a release knows."""
+        return any(level > LEVELS[release].get(name, 0) for name, level in self.kafka.moves.features.items())
 
     def next_release(self, node: int) -> str:
         """Of the image with which the pod of a node would be made now."""
@@ -60,7 +64,7 @@ class UpgradeWorld(RollWorld):
     def _start(self, node: Node) -> None:
         """A release that does not know what is finalized ends at once."""
         release = self.next_release(node.id)
-        if LEVELS[release] < self.finalized:
+        if self.cannot_read(release):
             self.objects.update_pod(WAL, node.id, is_started=False, is_ready=False, trouble="CrashLoopBackOff: too old")
             return
         super()._start(node)
@@ -69,8 +73,8 @@ class UpgradeWorld(RollWorld):
     def _judge(self, node: int, *, is_up: bool) -> None:
         super()._judge(node, is_up=is_up)
         release = self.next_release(node)
-        if not self.is_level_unread and LEVELS[release] < self.finalized:
-            self.violations.append(f"V1: {node} goes, and {release} cannot read level {self.finalized}")
+        if not self.is_level_unread and self.cannot_read(release):
+            self.violations.append(f"V1: {node} goes, and {release} cannot read {self.kafka.moves.features}")
 
     def is_rolled(self) -> bool:
         """All run the release that is declared, too."""
@@ -79,10 +83,11 @@ class UpgradeWorld(RollWorld):
 
     def newest_of_finalized(self) -> str:
         """The version that can read what is finalized: the older one as long as that can."""
-        return OLDER if self.finalized <= LEVELS[release_of(OLDER)] else NEWER
+        return OLDER if not self.cannot_read(release_of(OLDER)) else NEWER
 
     # --- what people do
 
     def finalize(self) -> None:
         """Somebody raises features to the newest that all nodes know; Kafka refuses more."""
-        self.kafka.moves.features[METADATA_VERSION] = min(LEVELS[each] for each in self.releases.values())
+        newest = min(LEVELS[each][METADATA_VERSION] for each in self.releases.values())
+        self.kafka.moves.features[METADATA_VERSION] = newest
