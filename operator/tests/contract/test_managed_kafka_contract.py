@@ -139,12 +139,16 @@ def test_a_budget_gets_its_number_at_the_version_that_was_read(managed: ManagedB
     before = managed.objects.find(owner.metadata.key).objects[place]
     managed.objects.change_budget(before, owner.metadata.namespace, wanted)
     after = managed.objects.find(owner.metadata.key).objects[place]
-    assert (before.min_available, after.min_available) == (0, 2)
-    assert (before.unhealthy, after.unhealthy) == ("AlwaysAllow", "IfHealthyBudget")
+    assert before.spec_digest == spec_digest(fewer.body["spec"]), "nothing is filled in by the API server"
+    assert after.spec_digest == spec_digest(wanted.body["spec"]) != before.spec_digest
     assert (after.uid, after.owner_uid) == (before.uid, before.owner_uid)
     with pytest.raises(Conflict):
         managed.objects.change_budget(before, owner.metadata.namespace, fewer)
     assert managed.objects.find(owner.metadata.key).objects[place] == after
+    of_others = {**wanted.body["spec"], "selector": {"matchLabels": {"app": "another"}}}
+    managed.objects.change_budget(after, owner.metadata.namespace, replace(wanted, body={"spec": of_others}))
+    elsewhere = managed.objects.find(owner.metadata.key).objects[place]
+    assert elsewhere.spec_digest == spec_digest(of_others)
 
 
 def claim_of(managed: ManagedBed, *, may_grow: bool, is_bound: bool = True) -> FoundObject:

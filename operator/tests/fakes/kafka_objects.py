@@ -11,7 +11,7 @@ from seawall.api.v1alpha1.cluster import WALCluster
 from seawall.domain.errors import Conflict, Refused
 from seawall.domain.managed_kafka.found import FoundKafka, FoundObject, FoundPod, Record, VolumeSize
 from seawall.domain.managed_kafka.names import KAFKA_LABEL, NODE_LABEL, TAKEN_OUT_ANNOTATION, format_name, identity_name
-from seawall.domain.managed_kafka.objects import Manifest, ObjectKind, spec_digest
+from seawall.domain.managed_kafka.objects import DIGESTED, Manifest, ObjectKind, spec_digest
 from tests.fakes.ids import new_uid
 from tests.support.clock import Time
 
@@ -73,13 +73,11 @@ class FakeKafkaObjects:
             owner.metadata.uid if manifest.owned else None,
             dict(manifest.annotations),
             version=str(next(self._versions)),
-            min_available=manifest.body["spec"]["minAvailable"] if manifest.kind is ObjectKind.BUDGET else None,
             replicas=manifest.body["spec"]["replicas"] if manifest.kind is ObjectKind.STATEFUL_SET else None,
             generation=1 if manifest.kind is ObjectKind.STATEFUL_SET else 0,
             size=_size(manifest) if manifest.kind is ObjectKind.VOLUME else None,
-            spec_digest=spec_digest(manifest.body["spec"]) if manifest.kind is ObjectKind.NETWORK_POLICY else "",
+            spec_digest=spec_digest(manifest.body["spec"]) if manifest.kind in DIGESTED else "",
             created=None if self.time is None else self.time.time,
-            unhealthy=manifest.body["spec"]["unhealthyPodEvictionPolicy"] if manifest.kind is ObjectKind.BUDGET else "",
         )
 
     def renew_template(self, statefulset: FoundObject, namespace: str, manifest: Manifest) -> None:
@@ -96,24 +94,18 @@ class FakeKafkaObjects:
         self.meta[place] = replace(found, annotations=annotations, version=version, generation=generation)
 
     def change_budget(self, budget: FoundObject, namespace: str, manifest: Manifest) -> None:
-        """Replaces its number, and whom it lets go."""
-        place = (manifest.kind, Key(namespace, manifest.name))
-        found = self.meta.get(place)
-        if found is None or found != budget:
-            raise Conflict(f"PodDisruptionBudget {manifest.name} changed")
-        number, unhealthy = (manifest.body["spec"][name] for name in ("minAvailable", "unhealthyPodEvictionPolicy"))
-        changed = {"minAvailable": number, "unhealthyPodEvictionPolicy": unhealthy}
-        body = {**self.made[place].body, "spec": {**self.made[place].body["spec"], **changed}}
-        self.made[place] = replace(self.made[place], body=body)
-        version = str(next(self._versions))
-        self.meta[place] = replace(found, min_available=number, unhealthy=unhealthy, version=version)
+        """Replaces its spec."""
+        self._replace_spec(budget, namespace, manifest)
 
     def change_policy(self, policy: FoundObject, namespace: str, manifest: Manifest) -> None:
         """Replaces its spec."""
+        self._replace_spec(policy, namespace, manifest)
+
+    def _replace_spec(self, read: FoundObject, namespace: str, manifest: Manifest) -> None:
         place = (manifest.kind, Key(namespace, manifest.name))
         found = self.meta.get(place)
-        if found is None or found != policy:
-            raise Conflict(f"NetworkPolicy {manifest.name} changed")
+        if found is None or found != read:
+            raise Conflict(f"{manifest.kind} {manifest.name} changed")
         self.made[place] = replace(self.made[place], body={"spec": manifest.body["spec"]})
         digest = spec_digest(manifest.body["spec"])
         self.meta[place] = replace(found, spec_digest=digest, version=str(next(self._versions)))

@@ -108,7 +108,7 @@ def test_a_budget_that_was_made_before_lets_the_only_one_go(one: WholeWorld) -> 
     before = replace(old, name=place[1].name, body={"spec": {**old.body["spec"], "minAvailable": 0}})
     one.objects.change_budget(one.objects.meta[place], WAL.namespace, before)
     one.live(ticks=20)
-    assert one.objects.meta[place].unhealthy == "AlwaysAllow"
+    assert one.objects.made[place].body["spec"]["unhealthyPodEvictionPolicy"] == "AlwaysAllow"
 
 
 def test_what_a_budget_keeps_although_it_does_not_run_is_told_with_what_lets_it_go(world: WholeWorld) -> None:

@@ -55,9 +55,7 @@ MUTANTS: tuple[Mutant, ...] = (
         of(stories.test_the_only_controller_that_an_edit_broke_is_mended_by_an_edit, stories.ONE_CONTROLLER),
     ),
     (
-        rewritten(
-            scale, "keeps_as", "(found.min_available, found.unhealthy) == wanted", "found.min_available == wanted[0]"
-        ),
+        rewritten(scale, "keeps_as", 'found.spec_digest == spec_digest(budget.body["spec"])', "True"),
         of(stories.test_a_budget_that_was_made_before_lets_the_only_one_go, stories.ONE_CONTROLLER),
     ),
     (

@@ -101,6 +101,10 @@ SCALED: tuple[Mutant, ...] = (
         of_a_world(scaled.test_the_budget_counts_a_node_before_it_is_there),
     ),
     (
+        rewritten(scale, "keeps_as", 'found.spec_digest == spec_digest(budget.body["spec"])', "True"),
+        of_a_world(scaled.test_whoever_changes_whom_a_budget_counts_it_counts_the_nodes_again),
+    ),
+    (
         rewritten(scale, "budgets_to_change", "begun_nodes(case)", "case.nodes", plan),
         of_a_world(scaled.test_a_volume_that_is_refused_keeps_no_other_node_from_being_mended),
     ),

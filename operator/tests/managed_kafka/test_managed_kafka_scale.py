@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import pytest
@@ -107,6 +107,18 @@ def test_the_budget_counts_a_node_before_it_is_there(world: ManagedWorld) -> Non
     world.live(calls)
     assert calls.names.count("change_budget") == 1
     assert budget(world) == 3
+
+
+def test_whoever_changes_whom_a_budget_counts_it_counts_the_nodes_again(world: ManagedWorld) -> None:
+    place = (ObjectKind.BUDGET, Key(WAL.namespace, "wal-kafka-brokers"))
+    made = world.objects.made[place]
+    of_others = {**made.body["spec"], "selector": {"matchLabels": {"app": "another"}}}
+    changed = replace(made, body={"spec": of_others})
+    world.objects.change_budget(world.objects.meta[place], WAL.namespace, changed)
+    calls = Calls(world.check, CHANGES)
+    world.live(calls, ticks=20)
+    assert world.objects.made[place].body["spec"] == made.body["spec"]
+    assert calls.names.count("change_budget") == 1
 
 
 @dataclass

@@ -40,7 +40,7 @@ class KafkaObjects(Protocol):
         ...
 
     def change_budget(self, budget: FoundObject, namespace: str, manifest: Manifest) -> None:
-        """Lets a budget keep as many pods as this manifest of it says.
+        """Lets a budget say all that this manifest of it says, and nothing else.
 
         Raises:
             Conflict: it changed since it was found, or is gone.

@@ -26,7 +26,7 @@ from seawall.domain.managed_kafka.names import (
     format_name,
     identity_name,
 )
-from seawall.domain.managed_kafka.objects import Manifest, ObjectKind, spec_digest
+from seawall.domain.managed_kafka.objects import DIGESTED, Manifest, ObjectKind, spec_digest
 from seawall.domain.managed_kafka.pods import CONFIG_VOLUME, CONTAINER, INIT_CONTAINER
 
 _PLACES: Mapping[ObjectKind, tuple[str, str]] = {
@@ -90,21 +90,18 @@ class KubeKafkaObjects:
         self._api.replace(path, {**raw, "metadata": {**raw["metadata"], "annotations": annotations}, "spec": spec})
 
     def change_budget(self, budget: FoundObject, namespace: str, manifest: Manifest) -> None:
-        """Replaces its number, and whom it lets go; whom it counts stays."""
-        path = f"{_collection(manifest.kind, namespace)}/{manifest.name}"
-        raw = self._api.get(path)
-        if raw is None or _object(manifest.kind, raw) != budget:
-            raise Conflict(f"PodDisruptionBudget {manifest.name} changed")
-        spec = {key: value for key, value in raw["spec"].items() if key != "maxUnavailable"}
-        changed = {name: manifest.body["spec"][name] for name in ("minAvailable", "unhealthyPodEvictionPolicy")}
-        self._api.replace(path, {**raw, "spec": {**spec, **changed}})
+        """Replaces all of its spec."""
+        self._replace_spec(budget, namespace, manifest)
 
     def change_policy(self, policy: FoundObject, namespace: str, manifest: Manifest) -> None:
         """Replaces all of its spec."""
+        self._replace_spec(policy, namespace, manifest)
+
+    def _replace_spec(self, found: FoundObject, namespace: str, manifest: Manifest) -> None:
         path = f"{_collection(manifest.kind, namespace)}/{manifest.name}"
         raw = self._api.get(path)
-        if raw is None or _object(manifest.kind, raw) != policy:
-            raise Conflict(f"NetworkPolicy {manifest.name} changed")
+        if raw is None or _object(manifest.kind, raw) != found:
+            raise Conflict(f"{manifest.kind} {manifest.name} changed")
         self._api.replace(path, {**raw, "spec": manifest.body["spec"]})
 
     def grow(self, volume: FoundObject, namespace: str, size: int) -> None:
@@ -177,19 +174,12 @@ def _object(kind: ObjectKind, raw: Mapping[str, Any]) -> FoundObject:
         metadata.get("annotations") or {},
         is_terminating="deletionTimestamp" in metadata,
         version=metadata["resourceVersion"],
-        min_available=_min_available(raw) if kind is ObjectKind.BUDGET else None,
         replicas=int(raw["spec"].get("replicas", 1)) if kind is ObjectKind.STATEFUL_SET else None,
-        spec_digest=spec_digest(raw.get("spec") or {}) if kind is ObjectKind.NETWORK_POLICY else "",
+        spec_digest=spec_digest(raw.get("spec") or {}) if kind in DIGESTED else "",
         size=volume_size(raw) if kind is ObjectKind.VOLUME else None,
         generation=int(metadata.get("generation", 0)) if kind is ObjectKind.STATEFUL_SET else 0,
         created=_time(metadata.get("creationTimestamp")),
-        unhealthy=raw["spec"].get("unhealthyPodEvictionPolicy") or "" if kind is ObjectKind.BUDGET else "",
     )
-
-
-def _min_available(budget: Mapping[str, Any]) -> int | None:
-    found = budget["spec"].get("minAvailable")
-    return found if isinstance(found, int) else None
 
 
 def _node(metadata: Mapping[str, Any]) -> int | None:

@@ -48,9 +48,7 @@ class FoundObject:
         owner_uid: the UID of the object that controls it.
         version: its resource version.
         replicas: of a StatefulSet, the pods that it makes.
-        min_available: of a budget, the number of pods that an eviction leaves; None: it has no number.
-        unhealthy: of a budget, when it lets a pod go that is not Ready, in Kubernetes' word.
-        spec_digest: of a NetworkPolicy, of all that it says.
+        spec_digest: of a budget or a NetworkPolicy, of all that it says.
         size: of a volume.
         generation: how often what it declares was edited, as the API server counts.
         created: when it was made, by the API server's clock; None: it does not tell.
@@ -64,13 +62,11 @@ class FoundObject:
     annotations: Mapping[str, str] = field(default_factory=dict)
     is_terminating: bool = False
     version: str = ""
-    min_available: int | None = None
     replicas: int | None = None
     spec_digest: str = ""
     size: VolumeSize | None = None
     generation: int = 0
     created: datetime | None = None
-    unhealthy: str = ""
 
     @property
     def mark_of_stop(self) -> str:

@@ -71,6 +71,10 @@ def spec_hash(node: Node) -> str:
     return hashlib.sha256(json.dumps([said, pool, nodes], sort_keys=True).encode()).hexdigest()[:10]
 
 
+DIGESTED = frozenset({ObjectKind.BUDGET, ObjectKind.NETWORK_POLICY})
+"""Kinds of whose specs each word is ours, and mended."""
+
+
 def spec_digest(spec: Body) -> str:
     """What a spec is known again by, whoever wrote it."""
     return hashlib.sha256(json.dumps(spec, sort_keys=True).encode()).hexdigest()[:10]

@@ -18,7 +18,7 @@ from seawall.domain.managed_kafka.actions import ChangeBudget
 from seawall.domain.managed_kafka.case import Case
 from seawall.domain.managed_kafka.found import FoundObject
 from seawall.domain.managed_kafka.node import Node
-from seawall.domain.managed_kafka.objects import Manifest, ObjectKind, budgets
+from seawall.domain.managed_kafka.objects import Manifest, ObjectKind, budgets, spec_digest
 from seawall.domain.managed_kafka.volumes import VolumeState
 
 
@@ -38,10 +38,8 @@ def budgets_to_change(case: Case) -> Iterator[ChangeBudget]:
 
 
 def keeps_as(found: FoundObject, budget: Manifest) -> bool:
-    """Whether a budget keeps what it should."""
-    spec = budget.body["spec"]
-    wanted = (spec["minAvailable"], spec["unhealthyPodEvictionPolicy"])
-    return (found.min_available, found.unhealthy) == wanted
+    """Whether a budget keeps what it should: how many, of whom, and whom it lets go."""
+    return found.spec_digest == spec_digest(budget.body["spec"])
 
 
 def is_stopped(case: Case, node: Node) -> bool:
