@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 from seawall.adapters.conformance.examine import CHECKS, Finding, Result, examine
-from seawall.adapters.conformance.reading import followers_report, one_database
-from seawall.adapters.conformance.server import Broken, Server
+from seawall.adapters.conformance.reading import followers_report, metadata_stay, one_database
+from seawall.adapters.conformance.server import Broken, Server, Skipped
 from seawall.adapters.http_database import wire
 from seawall.domain.dataplane.connection import HTTPConnection
 from tests.fakes.dataplane import FakeDataPlane, FakeMetadataStore, FakeRegion
@@ -22,6 +22,7 @@ from tests.support.contract_mistakes import (
     OF_FOLLOWERS,
     OF_MARKERS,
     OF_OTHER_DATABASES,
+    OF_REVISIONS,
     OF_ROUTES,
     Mistake,
     changing,
@@ -109,6 +110,34 @@ def test_a_revision_that_falls_is_found_as_such(mistake: Mistake) -> None:
 @pytest.mark.parametrize("mistake", OF_ROUTES, ids=lambda mistake: mistake.__name__)
 def test_a_region_that_moves_at_the_same_revision_is_found_as_such(mistake: Mistake) -> None:
     assert results(examined(mistake(database())))["routes have revisions"] is Result.BROKEN
+
+
+@pytest.mark.parametrize("mistake", OF_REVISIONS, ids=lambda mistake: mistake.__name__)
+def test_metadata_that_change_at_the_same_revision_are_found_as_such(mistake: Mistake) -> None:
+    """To Seawall, metadata that lack what they had at this revision are no answer."""
+    assert results(examined(mistake(database())))["metadata stay"] is Result.BROKEN
+
+
+def test_metadata_in_another_order_are_the_same() -> None:
+    def turned(found: Any) -> None:
+        for name in ("regions", "topics", "nodes"):
+            found[name] = found[name][:: -1 if next(asked) % 2 else 1]
+
+    asked = count()
+    with examiner(changing(database(), "/metadata", turned), may_write=False) as server:
+        metadata_stay(server)
+
+
+def test_metadata_that_change_with_their_revision_cannot_be_compared() -> None:
+    def changed(found: Any) -> None:
+        found["revision"] = found["topics"][0]["marker"] = next(asked)
+
+    asked = count(100)
+    with (
+        examiner(changing(database(), "/metadata", changed), may_write=False) as server,
+        pytest.raises(Skipped, match="changed each time"),
+    ):
+        metadata_stay(server)
 
 
 @pytest.mark.parametrize(("mistake", "check"), OF_OTHER_DATABASES)

@@ -33,7 +33,7 @@ def run(ask: Ask, monkeypatch: pytest.MonkeyPatch, *flags: str, require: str | N
 
 def test_a_table_of_what_passed(monkeypatch: pytest.MonkeyPatch) -> None:
     table, said = run(served(database()), monkeypatch, "--write")
-    assert said == "20 of 20 passed, 0 skipped"
+    assert said == "21 of 21 passed, 0 skipped"
     lines = table.splitlines()
     assert lines[0].split() == ["CHECK", "RESULT", "WHAT", "MUST", "BE", "SO,", "OR", "WHAT", "IS", "NOT"]
     assert any(line.startswith("markers move") and "passed" in line for line in lines)
@@ -41,11 +41,11 @@ def test_a_table_of_what_passed(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_without_write_nothing_is_changed_and_that_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
     _, said = run(served(database()), monkeypatch)
-    assert said == "15 of 20 passed, 5 skipped"
+    assert said == "16 of 21 passed, 5 skipped"
 
 
 def test_a_broken_promise_is_an_error_after_the_table(monkeypatch: pytest.MonkeyPatch) -> None:
-    with pytest.raises(Refused, match=r"19 of 20 passed.*1 broken: this server does not keep the contract"):
+    with pytest.raises(Refused, match=r"20 of 21 passed.*1 broken: this server does not keep the contract"):
         run(declares_a_flush_that_it_has_not(database()), monkeypatch, "--write")
 
 
@@ -53,10 +53,10 @@ def test_a_user_is_who_was_typed_with_the_password_of_the_environment(monkeypatc
     monkeypatch.setenv(conformance.PASSWORD, "hunter2")
     right = "Basic c2Vhd2FsbDpodW50ZXIy"
     _, said = run(served(database()), monkeypatch, "--user", "seawall", require=right)
-    assert said.startswith("15 of 20")
+    assert said.startswith("16 of 21")
     with pytest.raises(Refused) as refused:
         run(served(database()), monkeypatch, require=right)
-    assert "0 of 20 passed" in str(refused.value)
+    assert "0 of 21 passed" in str(refused.value)
 
 
 def test_a_ca_file_that_is_not_there_is_refused(tmp_path: Path) -> None:

@@ -301,6 +301,24 @@ def moves_a_region_without_a_revision_of_routes(facade: Facade) -> Ask:
     return changing(facade, "/metadata", change)
 
 
+def has_half_of_its_catalogue_now_and_then(facade: Facade) -> Ask:
+    """A control plane that has just started; asked again it has all, so whatever is asked twice agrees."""
+    count = itertools.count()
+    return changing(facade, "/metadata", lambda found: found["regions"].pop() if next(count) % 2 else None)
+
+
+def prunes_without_a_revision(facade: Facade) -> Ask:
+    count = itertools.count(1)
+    return changing(facade, "/metadata", lambda found: found["topics"][0].update(marker=next(count)))
+
+
+def lets_a_claim_go_without_a_revision(facade: Facade) -> Ask:
+    count = itertools.count(1)
+    return changing(
+        facade, "/metadata", lambda found: found["claims"].append({"prefix": f"other-{next(count)}", "owner": "nobody"})
+    )
+
+
 def followed(found: Any) -> Any:
     return next(region for region in found["regions"] if region["followers"])
 
@@ -358,6 +376,12 @@ OF_ROUTES: tuple[Mistake, ...] = (
     moves_a_region_and_keeps_its_revision,
     moves_a_region_without_a_revision_of_routes,
 )
+OF_REVISIONS: tuple[Mistake, ...] = (
+    has_half_of_its_catalogue_now_and_then,
+    prunes_without_a_revision,
+    lets_a_claim_go_without_a_revision,
+    *OF_ROUTES,
+)
 OF_MARKERS: tuple[Mistake, ...] = (has_no_marker_before_it_is_pruned, leaves_out_topics_that_were_never_pruned)
 MISTAKES: tuple[Mistake, ...] = (
     serves_another_version,
@@ -387,6 +411,6 @@ MISTAKES: tuple[Mistake, ...] = (
     declares_a_flush_that_it_has_not,
     has_a_switch_that_does_not_stay,
     *OF_FOLLOWERS,
-    *OF_ROUTES,
+    *OF_REVISIONS,
     *(mistake for mistake, _ in OF_OTHER_DATABASES),
 )

@@ -19,6 +19,7 @@ CHECKS: tuple[Check, ...] = (
     reading.reports_fit,
     reading.reports_go_on,
     reading.metadata_fit,
+    reading.metadata_stay,
     reading.routes_have_revisions,
     reading.one_database,
     reading.regions_are_mapped,

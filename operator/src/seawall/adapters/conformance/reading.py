@@ -103,6 +103,30 @@ def metadata_fit(server: Server) -> None:
     require(not followers, f"region {followers[:1]} is Follower in the metadata, which say what its leader does")
 
 
+def metadata_stay(server: Server) -> None:
+    """Metadata of one revision say the same of topics, regions and claims, however often they are asked for."""
+    known: dict[int, dict[str, dict[str, object]]] = {}
+    for _ in range(_ATTEMPTS):
+        found = server.get("/metadata", wire.Metadata)
+        before, now = known.setdefault(found.revision, _parts(found)), _parts(found)
+        for what, parts in now.items():
+            other = sorted(name for name in before[what] | parts if before[what].get(name) != parts.get(name))
+            require(not other, f"{what} {other[:1]} changed, and the metadata are of revision {found.revision} still")
+        server.pause(_POLL_SECONDS)
+    if len(known) == _ATTEMPTS:
+        raise Skipped("the metadata changed each time: ask while nothing happens")
+
+
+def _parts(found: wire.Metadata) -> dict[str, dict[str, object]]:
+    """By name what the revision counts, in whatever order it comes: nodes come and go without it."""
+    regions = {str(one.id): one.model_copy(update={"followers": sorted(one.followers)}) for one in found.regions}
+    return {
+        "topic": {one.topic: one for one in found.topics},
+        "region": regions | {str(one.id): one for one in found.dropped},
+        "claim": {one.prefix: one for one in found.claims},
+    }
+
+
 def routes_have_revisions(server: Server) -> None:
     """A region that another node leads or follows, or whose state is another, has another revision of its route."""
     before = _routes(server)
