@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
-from collections.abc import Sequence
+from collections.abc import Generator, Sequence
 from datetime import timedelta
 from hashlib import sha256
 from pathlib import Path
@@ -47,7 +47,16 @@ class Program:
         return self.code
 
 
-def verify(world: VerificationWorld, program: Program, *, granted: bool = True) -> list[str]:
+def verify(
+    world: VerificationWorld, program: Program, *, granted: bool = True, printed: list[str] | None = None
+) -> list[str]:
+    """What is printed; with `printed` also where the command ends with an error after it."""
+    said = [] if printed is None else printed
+    said.extend(pieces_of(world, program, granted=granted))
+    return said
+
+
+def pieces_of(world: VerificationWorld, program: Program, *, granted: bool = True) -> Generator[str]:
     controller = WALHoldController(world.kube, world.observer(), world.time, world.meters)
     granter = Reconciler(controller, may_write=lambda: True)
 
@@ -58,7 +67,7 @@ def verify(world: VerificationWorld, program: Program, *, granted: bool = True) 
             world.time.time += timedelta(milliseconds=50)
 
     local = LocalVerification(world.kube, world.observer(), pause, program)
-    return list(local.verify(world.cluster(), TEMPLATE, "here", ("program",), "-"))
+    return local.verify(world.cluster(), TEMPLATE, "here", ("program",), "-")
 
 
 def test_the_program_is_told_what_a_job_would_be_while_the_log_is_held() -> None:
@@ -151,10 +160,37 @@ def test_a_hold_whose_status_was_written_in_this_moment_goes_all_the_same(monkey
 def test_a_verdict_is_told_although_the_hold_stays(monkeypatch: pytest.MonkeyPatch) -> None:
     world = VerificationWorld()
     refuse_to_delete(world, monkeypatch, OutsideUnavailable("no answer"), OutsideUnavailable("no answer"))
+    stays = "walhold/here is still there, and counts until its ttl is over: no answer"
+    before: list[str] = []
     with pytest.raises(Refused, match="Failed: so"):
-        verify(world, Program(world, "Failed", 1))
+        verify(world, Program(world, "Failed", 1), printed=before)
+    assert before[-1].startswith(stays), "the hold is told also where the verdict ends the command"
     assert world.holds() == ["here"]
     world.kube.remove(Key(NAMESPACE, "here"), WALHold)
     printed = verify(world, Program(world))
     assert printed[1] == "Passed: so"
-    assert printed[2].startswith("walhold/here is still there, and counts until its ttl is over: no answer")
+    assert printed[2].startswith(stays)
+
+
+def test_who_interrupts_a_verification_is_told_of_a_hold_that_stays(monkeypatch: pytest.MonkeyPatch) -> None:
+    world = VerificationWorld()
+    refuse_to_delete(world, monkeypatch, OutsideUnavailable("no answer"))
+    printed: list[str] = []
+
+    class Interrupted(Program):
+        def __call__(self, command: Sequence[str]) -> int:  # noqa: ARG002 - nothing is run
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        verify(world, Interrupted(world), printed=printed)
+    assert printed[-1].startswith("walhold/here is still there")
+
+
+def test_whoever_reads_no_further_leaves_no_hold() -> None:
+    """The output is a pipe that was closed, and nothing can be printed any more."""
+    world = VerificationWorld()
+    pieces = pieces_of(world, Program(world))
+    assert next(pieces) == "walhold/here granted on 3 topics"
+    assert world.holds() == ["here"]
+    pieces.close()
+    assert world.holds() == []

@@ -9,7 +9,7 @@ from __future__ import annotations
 import argparse
 import subprocess
 import tempfile
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -92,7 +92,7 @@ class LocalVerification:
 
     def verify(
         self, cluster: WALCluster, template: VerificationTemplate, name: str, program: Sequence[str], report: str
-    ) -> Iterator[str]:
+    ) -> Generator[str]:
         """What is printed, piece by piece.
 
         Raises:
@@ -114,13 +114,21 @@ class LocalVerification:
             yield f"walhold/{name} granted on {len(claim)} topics"
             topics = [topic for topic in self._select(cluster, template).readable if topic.name in claim]
             yield from self._replay(cluster, spec, template, tuple(topics), (name, program, report))
-        finally:
-            stays = self._release(key)
-        if stays:
-            yield stays
+        except GeneratorExit:  # nobody prints any more
+            self._release(key)
+            raise
+        except BaseException:  # a verdict, or Ctrl+C: what is still held is told before it
+            yield from self._released(key)
+            raise
+        yield from self._released(key)
         left = [f"{topic} ({why})" for topic, why in sorted(selection.against.items())]
         if left:
             raise Refused(f"{len(left)} topics were not read: {', '.join(left[:3])}")
+
+    def _released(self, key: Key) -> Iterator[str]:
+        """Removes the hold; where it stays, that is said."""
+        if stays := self._release(key):
+            yield stays
 
     def _release(self, key: Key) -> str:
         """Removes the hold; a sentence: why it stays. What was found out counts more than that, and is told."""
