@@ -11,7 +11,7 @@ from collections.abc import Callable, Coroutine
 from typing import Any
 
 from seawall.cli.parser import COMMANDS, Exit, parse
-from seawall.domain.errors import OutsideUnavailable, SeawallError
+from seawall.domain.errors import OutsideUnavailable, SeawallError, Unauthenticated
 
 
 def main() -> int:
@@ -29,7 +29,8 @@ def main() -> int:
             return Exit.DONE
     except SeawallError as error:
         sys.stderr.write(f"error: {error}\n")
-        return Exit.NO_ANSWER if isinstance(error, OutsideUnavailable) else Exit.REFUSED
+        is_silence = isinstance(error, OutsideUnavailable) and not isinstance(error, Unauthenticated)
+        return Exit.NO_ANSWER if is_silence else Exit.REFUSED
     except KeyboardInterrupt:
         return Exit.INTERRUPTED
     except BrokenPipeError:  # whoever reads has enough

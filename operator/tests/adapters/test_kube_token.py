@@ -16,7 +16,7 @@ from seawall.adapters.kube.api import KubeApi
 from seawall.adapters.lease import Lease
 from seawall.adapters.times import LEASE_RENEW_SECONDS
 from seawall.api.meta import Key
-from seawall.domain.errors import OutsideUnavailable
+from seawall.domain.errors import OutsideUnavailable, Unauthenticated
 
 Call = Callable[[KubeApi], object]
 CALLS: dict[str, Call] = {
@@ -60,9 +60,10 @@ def without_token(api: KubeApi, error: Exception) -> None:
 )
 def test_a_token_that_cannot_be_read_is_no_answer(name: str, error: Exception, api: KubeApi) -> None:
     without_token(api, error)
-    with pytest.raises(OutsideUnavailable, match=rf": no credentials \({type(error).__name__}\)$") as raised:
+    with pytest.raises(Unauthenticated, match=rf": no credentials \({type(error).__name__}\)$") as raised:
         CALLS[name](api)
     assert "secret" not in str(raised.value), "the key to the operator's pages"
+    assert isinstance(raised.value, OutsideUnavailable), "to the operator, whose token is replaced while it runs"
 
 
 def test_who_leads_goes_on_leading_meanwhile_and_not_for_longer(api: KubeApi, monkeypatch: pytest.MonkeyPatch) -> None:

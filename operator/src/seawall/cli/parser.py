@@ -30,8 +30,8 @@ class Exit(IntEnum):
 
 MEANING = {
     Exit.DONE: "it is done, or what was asked for is printed",
-    Exit.REFUSED: "the answer is no (no such object, no right to it, no such kubeconfig, context or operator), what "
-    "was waited for failed, or somebody changed the object meanwhile",
+    Exit.REFUSED: "the answer is no (no such object, no right to it, credentials that were refused, no such "
+    "kubeconfig, context or operator), what was waited for failed, or somebody changed the object meanwhile",
     Exit.MISTYPED: "there is no such command or flag",
     Exit.NO_ANSWER: "the API server or the operator did not answer: a change may be done or not; look, and try again",
     Exit.FAULT: "a fault of the command itself: SEAWALL_TRACEBACK=1 shows where; please report it",

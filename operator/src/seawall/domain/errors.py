@@ -11,6 +11,13 @@ class OutsideUnavailable(SeawallError):  # noqa: N818 - named for what happened
     """Kafka or the API server did not answer, or only in part: try again. Deletes and writes may have happened."""
 
 
+class Unauthenticated(OutsideUnavailable):
+    """The API server does not know who asks, and nothing is done: the credentials are gone, expired, or refused.
+
+    An operator's token is replaced while it runs, so it tries again; a person's is not, by itself.
+    """
+
+
 class Refused(SeawallError):  # noqa: N818 - named for what happened
     """The outside understood and said no; the message is its own sentence. Trying again changes nothing."""
 

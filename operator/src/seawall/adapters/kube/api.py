@@ -24,7 +24,7 @@ from seawall.adapters.clock import ServerDates
 from seawall.adapters.http_body import pieces
 from seawall.adapters.times import KUBE_REQUEST_SECONDS
 from seawall.api.pages import PERSON_HEADER
-from seawall.domain.errors import Conflict, Forbidden, OutsideUnavailable, Refused
+from seawall.domain.errors import Conflict, Forbidden, OutsideUnavailable, Refused, Unauthenticated
 from seawall.progress import request_ended
 
 Body = Mapping[str, Any]
@@ -222,7 +222,7 @@ class KubeApi:
                 method, path, header_params=shown, body=body, auth_settings=["BearerToken"]
             )
         except (config.ConfigException, OSError) as error:
-            raise OutsideUnavailable(f"{method} {asked}: no credentials ({type(error).__name__})") from error
+            raise Unauthenticated(f"{method} {asked}: no credentials ({type(error).__name__})") from error
         begun = self.dates.begin()
         try:
             response = self._client.call_api(*request, _request_timeout=self._timeout)
@@ -267,6 +267,7 @@ def _require_success(status: int, answer: bytes, what: str) -> None:
     Raises:
         Conflict: 409.
         Forbidden: 403.
+        Unauthenticated: 401.
         Refused: an answer that the same request will get again; the message is the API server's.
         OutsideUnavailable: any other error.
     """
@@ -277,6 +278,8 @@ def _require_success(status: int, answer: bytes, what: str) -> None:
         raise Conflict(sentence)
     if status == HTTPStatus.FORBIDDEN:
         raise Forbidden(sentence)
+    if status == HTTPStatus.UNAUTHORIZED:
+        raise Unauthenticated(f"the credentials were refused: {sentence}")
     if status in _REFUSALS or any(words in sentence for words in _TOO_LARGE):
         raise Refused(sentence)
     raise OutsideUnavailable(sentence)
