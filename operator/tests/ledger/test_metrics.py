@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from datetime import timedelta
 from typing import Any
 
@@ -215,7 +216,7 @@ def what_ends_late_is_not_counted() -> None:
         samples = [each for metric in metrics.registry.collect() if metric.name == name for each in metric.samples]
         return sum(each.value for each in samples if each.name.endswith("_total"))
 
-    def counted() -> set[str]:
+    def counted(then: Callable[[], object] = lambda: None) -> set[str]:
         """Which counters rise when all has ended that there can be."""
         before = {name: total(name) for name in COUNTERS}
         ended = WALPurgeStatus(stage=Stage.FAILED, entries_deleted=7, bytes_before=100, bytes_after=60)
@@ -224,10 +225,17 @@ def what_ends_late_is_not_counted() -> None:
         metrics.wal.count_verification(WAL, WALVerificationStatus())
         metrics.wal.count_backup(WAL, WALBackupStatus())
         metrics.wal.count_restore(WAL, WALRestoreStatus(stage=RestoreStage.FAILED))
+        then()
         return {name for name in COUNTERS if total(name) > before[name]}
 
-    assert counted() == set(COUNTERS), "also before this process has met it"
-    look(world, process)
+    assert counted() == set()
+    assert {metrics.series(name) for name in COUNTERS} == {0}, "a clusterRef may name none"
+    assert counted(then=lambda: look(world, process)) == set(COUNTERS), "also what was before this process has met it"
+    assert total("seawall_purge_deleted_entries") == 14
+    metrics.wal.clear()
+    assert counted() == set(), "who does not lead knows nobody"
+    assert counted(then=lambda: look(world, process)) == set(COUNTERS)
+    assert total("seawall_purge_deleted_entries") == 28
     spec = world.spec()
     world.kube.apply(WAL, {key: spec[key] for key in ("kafka", "topics")})
     Reconciler(process, may_write=lambda: True).tick(WAL)
@@ -240,6 +248,7 @@ def what_ends_late_is_not_counted() -> None:
     world.kube.apply(WAL, spec)
     Reconciler(process, may_write=lambda: True).tick(WAL)
     assert counted() == set(COUNTERS), "another one of its name"
+    assert total("seawall_purge_deleted_entries") == 7, "what ended late is none of it"
 
 
 def test_what_ends_after_its_cluster_is_gone_brings_no_series_back() -> None:
@@ -250,7 +259,12 @@ def test_no_guard_of_what_goes_with_a_cluster_can_be_taken_away() -> None:
     mutants: tuple[Mutant, ...] = (
         (rewritten(Newest, "_publish", "key in self._there and ", ""), last_ones_go_with_their_cluster),
         (rewritten(BackupTelemetry, "_count", "cluster not in self._gone", "True"), what_ends_late_is_not_counted),
-        (rewritten(WALTelemetry, "_meet", "self._gone.discard(key)", "pass"), what_ends_late_is_not_counted),
+        (rewritten(BackupTelemetry, "_count", "cluster in self._there", "True"), what_ends_late_is_not_counted),
+        (
+            rewritten(BackupTelemetry, "_forget_cluster", "self._there.discard(cluster)", "pass"),
+            what_ends_late_is_not_counted,
+        ),
+        (rewritten(WALTelemetry, "_meet", "self._meet_cluster(key)", "pass"), what_ends_late_is_not_counted),
         (
             rewritten(LedgerWatch, "observe", "self.meter.measure_answer(obj.metadata.key, None)", "pass"),
             what_ends_late_is_not_counted,

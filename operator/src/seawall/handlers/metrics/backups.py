@@ -40,6 +40,10 @@ class BackupTelemetry:
         self._gone: set[Key] = set()
         """WALClusters that were forgotten: what ends late of one that is gone is counted no more, or its series would
         come back, and stay."""
+        self._there: set[Key] = set()
+        self._early: dict[Key, dict[tuple[ObjectCounter, tuple[str, ...]], float]] = {}
+        """What ended before this process has met its WALCluster: a `clusterRef` may name one that there never is, and
+        nobody would remove its series."""
         self._gauges: list[ObjectGauge] = []
         self._backups = ObjectCounter(
             "seawall_backups", "Backups that ended, by outcome", [*OBJECT, "outcome"], registry=registry
@@ -76,10 +80,27 @@ class BackupTelemetry:
         return made
 
     def _count(self, counter: ObjectCounter, cluster: Key, *labels: str, by: float = 1) -> None:
-        """Counts what is about a WALCluster; several threads call this at once."""
+        """Counts what is about a WALCluster, once that is met; several threads call this at once."""
         with self._lock:
-            if cluster not in self._gone:
+            if cluster in self._there:
                 counter.labels(cluster.namespace, cluster.name, *labels).inc(by)
+            elif cluster not in self._gone:
+                early = self._early.setdefault(cluster, {})
+                early[counter, labels] = early.get((counter, labels), 0) + by
+
+    def _meet_cluster(self, cluster: Key) -> None:
+        """It is there: what is about it is counted from now on, and what was before."""
+        with self._lock:
+            self._gone.discard(cluster)
+            self._there.add(cluster)
+            for (counter, labels), by in self._early.pop(cluster, {}).items():
+                counter.labels(cluster.namespace, cluster.name, *labels).inc(by)
+
+    def _forget_cluster(self, cluster: Key) -> None:
+        """It is gone; the lock is held."""
+        self._gone.add(cluster)
+        self._there.discard(cluster)
+        self._early.pop(cluster, None)
 
     def count_backup(self, cluster: Key, status: WALBackupStatus) -> None:
         """Counts a backup that ended."""

@@ -154,7 +154,7 @@ class WALTelemetry(BackupTelemetry):
         set_or_remove(self._answer_used, key, None)
         counters = (self._lost, self._deleted, self._freed, self._runs, self._verifications)
         with self._lock:
-            self._gone.add(key)
+            self._forget_cluster(key)
             for metric in (self._can_observe, self._last_observation, *counters):
                 metric.remove_by_labels(labels_of(key))
             self._forget_backups(key)
@@ -170,8 +170,7 @@ class WALTelemetry(BackupTelemetry):
 
     def _meet(self, key: Key) -> None:
         """A WALCluster is there: whoever looks at it says so, and forgets it when it is gone."""
-        with self._lock:
-            self._gone.discard(key)
+        self._meet_cluster(key)
         self._last_verified.meet(key)
         self._last_backup.meet(key)
 
@@ -231,6 +230,7 @@ class WALTelemetry(BackupTelemetry):
             gauge.clear()
         with self._lock:
             self._gone.clear()
+            self._there.clear()
         self._last_verified.clear()
         self._last_backup.clear()
 
