@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import math
 import random
+from collections import Counter
 from collections.abc import Callable
 from concurrent.futures import Executor
 from dataclasses import dataclass
@@ -36,10 +38,17 @@ def aligned(now: float, pause: float) -> float:
 @dataclass(slots=True)
 class _Entry:
     due: float
+    family: Key | None = None
     is_running: bool = False
     woken: bool = False
     steps: int = 0
     errors: int = 0
+
+
+def _waits_since(found: tuple[Key, _Entry]) -> float:
+    """Where not all of a family are ticked, who has waited for longest comes first."""
+    entry = found[1]
+    return 0.0 if entry.family is None else entry.due
 
 
 class WorkQueue:
@@ -49,20 +58,27 @@ class WorkQueue:
         tick: blocks; raises nothing but bugs and SeawallError, which are logged and retried with backoff.
         executor: where ticks run; its size bounds how many run at once.
         resync: seconds after which an object that waits for nothing is looked at again.
+        family_limit: how many objects of one family are ticked at once: whoever is slow, as their Kafka or database,
+            is slow for all of them, and keeps a thread each busy.
     """
 
-    def __init__(self, tick: Callable[[Key], Ticked], executor: Executor, resync: float) -> None:
+    def __init__(
+        self, tick: Callable[[Key], Ticked], executor: Executor, resync: float, family_limit: float = math.inf
+    ) -> None:
         self._tick = tick
         self._executor = executor
         self._resync = resync
+        self._family_limit = family_limit
         self._entries: dict[Key, _Entry] = {}
+        self._running: Counter[Key | None] = Counter()
         self._changed = asyncio.Event()
         self._active = False
 
-    def wake(self, key: Key) -> None:
-        """Makes `key` due now. Call it in the loop's thread."""
+    def wake(self, key: Key, family: Key | None = None) -> None:
+        """Makes `key` due now; None: of which family it is stays as it is known. Call it in the loop's thread."""
         now = asyncio.get_running_loop().time()
         entry = self._entries.setdefault(key, _Entry(now))
+        entry.family = family or entry.family
         entry.due = min(entry.due, now)
         entry.woken = entry.woken or entry.is_running
         entry.steps = 0
@@ -84,20 +100,27 @@ class WorkQueue:
             while True:
                 self._changed.clear()
                 now = loop.time()
-                for key, entry in self._entries.items():
-                    if self._active and not entry.is_running and entry.due <= now:
+                due = [found for found in self._entries.items() if not found[1].is_running and found[1].due <= now]
+                for key, entry in sorted(due, key=_waits_since) if self._active else ():
+                    if not self._is_full(entry.family):
                         entry.is_running, entry.woken = True, False
-                        ticks.create_task(self._run_one(key, entry))
+                        self._running[entry.family] += 1
+                        ticks.create_task(self._run_one(key, entry, entry.family))
                 await self._until_next(now)
 
+    def _is_full(self, family: Key | None) -> bool:
+        """Whether none more of a family is ticked until one of its ticks ends, which tells that something changed."""
+        return family is not None and self._running[family] >= self._family_limit
+
     async def _until_next(self, now: float) -> None:
-        dues = [entry.due for entry in self._entries.values() if self._active and not entry.is_running]
+        entries, full = self._entries.values() if self._active else (), set(filter(self._is_full, self._running))
+        dues = [entry.due for entry in entries if not entry.is_running and entry.family not in full]
         try:
             await asyncio.wait_for(self._changed.wait(), max(0.0, min(dues) - now) if dues else None)
         except TimeoutError:
             return
 
-    async def _run_one(self, key: Key, entry: _Entry) -> None:
+    async def _run_one(self, key: Key, entry: _Entry, family: Key | None) -> None:
         loop = asyncio.get_running_loop()
         try:
             ticked = await loop.run_in_executor(self._executor, self._tick, key)
@@ -105,6 +128,9 @@ class WorkQueue:
             _log.exception("%s: tick failed", key)
             ticked = Ticked(Outcome.ERROR)
         entry.is_running = False
+        self._running[family] -= 1
+        if not self._running[family]:
+            del self._running[family]
         if ticked.outcome is Outcome.GONE and not entry.woken:
             del self._entries[key]
         else:

@@ -89,7 +89,11 @@ def test_an_edit_wakes_the_object_and_those_of_its_cluster_that_depend_on_it(
     changed: Body, woken: tuple[Body, ...], changed_status: EventFilter
 ) -> None:
     edited = {**with_metadata(changed, generation=2), "spec": {**changed["spec"], "edited": True}}
-    assert wakes(changed_status, edited) == of(*woken)
+    found = wakes(changed_status, edited)
+    assert found == of(*woken)
+    assert {each.family for each in found} == {Key("db", "wal")}, (
+        "the queue ticks not too many of one WALCluster at once"
+    )
     assert wakes(changed_status, edited) == set()
 
 

@@ -42,6 +42,36 @@ def test_a_kind_whose_ticks_all_hang_delays_no_other() -> None:
     assert asyncio.run(live())
 
 
+def test_objects_of_a_wal_cluster_that_all_hang_delay_none_of_another() -> None:
+    """As holds of one whose Kafka is silent: there are more of them than threads."""
+    release, hanging, done = threading.Event(), threading.Semaphore(0), threading.Event()
+
+    def look(key: Key) -> Ticked:
+        if key.name == "well":
+            done.set()
+            return DONE
+        hanging.release()
+        release.wait(BOUND)
+        return DONE
+
+    async def live() -> bool:
+        queues = Queues({"WALHold": look}, workers=4, resync=BOUND)
+        queues.set_active(active=True)
+        running = asyncio.create_task(queues.run())
+        for name in "abcdef":
+            queues.wake(Subject("WALHold", Key("db", name), Key("db", "silent")))
+        for _ in range(2):
+            assert await asyncio.to_thread(hanging.acquire, timeout=BOUND)
+        queues.wake(Subject("WALHold", Key("db", "well"), Key("db", "other")))
+        was_done = await asyncio.to_thread(done.wait, BOUND)
+        release.set()
+        running.cancel()
+        await asyncio.to_thread(queues.drain)
+        return was_done
+
+    assert asyncio.run(live())
+
+
 def test_a_kind_without_a_controller_is_not_looked_at_and_names_do_not_mix() -> None:
     recorded, done = [], threading.Event()
 

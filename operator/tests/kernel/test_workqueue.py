@@ -1,10 +1,12 @@
 """The work queue: one tick at a time for an object, no lost wake-up, no hot loop."""
 
 import asyncio
+import math
 import threading
 from collections import Counter
 from collections.abc import Awaitable, Callable
 from concurrent.futures import ThreadPoolExecutor
+from typing import cast
 
 import pytest
 from hypothesis import given
@@ -20,12 +22,17 @@ NEVER = 3600.0
 DEADLINE = 20.0
 
 
-def run(tick: Callable[[Key], Ticked], test: Callable[[WorkQueue], Awaitable[None]], resync: float = NEVER) -> None:
+def run(
+    tick: Callable[[Key], Ticked],
+    test: Callable[[WorkQueue], Awaitable[None]],
+    resync: float = NEVER,
+    family_limit: float = math.inf,
+) -> None:
     """Runs a test beside a running, active queue."""
 
     async def main() -> None:
         with ThreadPoolExecutor(4) as executor:
-            queue = WorkQueue(tick, executor, resync)
+            queue = Counted(tick, executor, resync, family_limit)
             queue.set_active(active=True)
             running = asyncio.create_task(queue.run())
             try:
@@ -35,6 +42,16 @@ def run(tick: Callable[[Key], Ticked], test: Callable[[WorkQueue], Awaitable[Non
                 running.cancel()
 
     asyncio.run(main())
+
+
+class Counted(WorkQueue):
+    """Counts how often it looks for what to hand out."""
+
+    looks = 0
+
+    async def _until_next(self, now: float) -> None:
+        self.looks += 1
+        await super()._until_next(now)
 
 
 async def until(condition: Callable[[], bool]) -> None:
@@ -105,6 +122,82 @@ def test_a_blocked_object_delays_no_other() -> None:
         go_on.set()
 
     run(tick, test)
+
+
+def test_a_family_takes_no_more_threads_than_its_share_and_all_of_it_get_their_turn() -> None:
+    """All holds of a WALCluster whose Kafka is silent wait for its deadline."""
+    go_on, done = threading.Event(), threading.Event()
+    ticks: Counter[Key] = Counter()
+    running, most, lock = 0, 0, threading.Lock()
+
+    def tick(key: Key) -> Ticked:
+        nonlocal running, most
+        if key.name == "other":
+            done.set()
+            return Ticked(Outcome.WAITING)
+        with lock:
+            running += 1
+            most = max(most, running)
+            ticks[key] += 1
+        go_on.wait(DEADLINE)
+        with lock:
+            running -= 1
+        return Ticked(Outcome.WAITING)
+
+    async def test(queue: WorkQueue) -> None:
+        for number in range(8):
+            queue.wake(Key("db", f"slow-{number}"), A)
+        await until(lambda: running == 2)
+        queue.wake(Key("db", "other"), B)
+        await until(done.is_set)
+        looks = cast("Counted", queue).looks
+        await asyncio.sleep(0.05)
+        assert cast("Counted", queue).looks <= looks + 2, "who has no room is not looked for again and again"
+        go_on.set()
+        await until(lambda: len(ticks) == 8)
+
+    run(tick, test, family_limit=2)
+    assert most == 2
+    assert set(ticks.values()) == {1}
+
+
+def test_of_a_family_who_has_waited_for_longest_comes_first() -> None:
+    """Those that were met first are due again all the time."""
+    ticks: list[str] = []
+
+    def tick(key: Key) -> Ticked:
+        ticks.append(key.name)
+        return Ticked(Outcome.ACTED, 0.0)
+
+    async def test(queue: WorkQueue) -> None:
+        for name in ("first", "second", "third"):
+            queue.wake(Key("db", name), A)
+        await until(lambda: len(ticks) >= 6)
+
+    run(tick, test, family_limit=1)
+    assert ticks[:6] == ["first", "second", "third"] * 2
+
+
+def test_a_wake_that_knows_no_family_keeps_the_one_that_is_known() -> None:
+    go_on = threading.Event()
+    running: set[str] = set()
+
+    def tick(key: Key) -> Ticked:
+        running.add(key.name)
+        go_on.wait(DEADLINE)
+        return Ticked(Outcome.WAITING)
+
+    async def test(queue: WorkQueue) -> None:
+        queue.wake(Key("db", "first"), A)
+        await until(lambda: len(running) == 1)
+        queue.wake(Key("db", "second"), A)
+        queue.wake(Key("db", "second"))
+        await asyncio.sleep(0.05)
+        assert running == {"first"}
+        go_on.set()
+        await until(lambda: len(running) == 2)
+
+    run(tick, test, family_limit=1)
 
 
 @pytest.mark.parametrize("failing", [True, False])

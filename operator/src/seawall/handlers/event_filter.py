@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 from collections import defaultdict
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from seawall.api.meta import GROUP, ConditionType, Key
@@ -58,10 +58,11 @@ DEPENDENTS: Mapping[str, tuple[str, ...]] = {
 
 @dataclass(frozen=True, slots=True, order=True)
 class Subject:
-    """Kind, namespace and name of an object."""
+    """Kind, namespace and name of an object, and its WALCluster as far as that is known."""
 
     kind: str
     key: Key
+    family: Key | None = field(default=None, compare=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,9 +92,10 @@ class EventFilter:
     def wakes(self, kind: str, body: Body, *, deleted: bool) -> set[Subject]:
         """The objects to look at because of an event about an object of this kind."""
         metadata = body["metadata"]
-        subject = Subject(kind, Key(metadata["namespace"], metadata["name"]))
+        key = Key(metadata["namespace"], metadata["name"])
+        now = _observe(kind, key, body)
+        subject = Subject(kind, key, now.family)
         before = self._observed_before.get(subject)
-        now = _observe(kind, subject.key, body)
         self._remember(subject, None if deleted else now)
         woken: set[Subject] = set()
         if deleted or before is None or before.own != now.own:

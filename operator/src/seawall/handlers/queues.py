@@ -1,6 +1,7 @@
 """One work queue for each kind, each with threads of its own.
 
-So objects whose outside hangs keep only the threads of their own kind busy, and delay no object of another.
+So objects whose outside hangs keep only the threads of their own kind busy, and delay no object of another. Objects of
+one WALCluster hang together: they keep half of these threads at most.
 """
 
 from __future__ import annotations
@@ -26,12 +27,13 @@ class Queues:
 
     def __init__(self, ticks: Mapping[str, Callable[[Key], Ticked]], workers: int, resync: float) -> None:
         self._pools = {kind: ThreadPoolExecutor(workers, thread_name_prefix=f"tick-{kind}") for kind in ticks}
-        self._queues = {kind: WorkQueue(tick, self._pools[kind], resync) for kind, tick in ticks.items()}
+        half = max(1, workers // 2)
+        self._queues = {kind: WorkQueue(tick, self._pools[kind], resync, half) for kind, tick in ticks.items()}
 
     def wake(self, subject: Subject) -> None:
         """Makes an object due now, if anything is done for its kind. Call it in the loop's thread."""
         if subject.kind in self._queues:
-            self._queues[subject.kind].wake(subject.key)
+            self._queues[subject.kind].wake(subject.key, subject.family)
 
     def set_active(self, *, active: bool) -> None:
         """Starts or stops handing out work: only the leader's queues are active."""
