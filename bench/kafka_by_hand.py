@@ -86,11 +86,18 @@ class ByHand:
 def with_addresses(objects: list[Object]) -> list[Object]:
     """The same with Services that have a ClusterIP each, and publish as before those that are not ready."""
     found: list[Object] = copy.deepcopy(objects)
+    ports = {each["metadata"]["name"]: _ports(each) for each in found if each["kind"] == "StatefulSet"}
     for each in found:
         if each["kind"] == "Service":
-            each["spec"].pop("clusterIP", None)
-            each["spec"].pop("clusterIPs", None)
+            spec = {key: value for key, value in each["spec"].items() if key not in {"clusterIP", "clusterIPs"}}
+            each["spec"] = {**spec, "ports": ports[each["metadata"]["name"]]}
     return found
+
+
+def _ports(statefulset: Object) -> list[dict[str, Any]]:
+    """A headless Service needs none, and one with an address names each."""
+    (container,) = statefulset["spec"]["template"]["spec"]["containers"]
+    return [{"name": each["name"], "port": each["containerPort"]} for each in container["ports"]]
 
 
 def _is_for_nodes(each: Object) -> bool:
