@@ -29,8 +29,6 @@ BROKERS_BEHIND_MS = 10_000
 """A voter that lacks records for so long is down or cut off. One that is well fetches twice a second."""
 MANAGED_KAFKA_POLL_SECONDS = 2.0
 """While nodes of a managed Kafka begin or are away: pods and Kafka wake nobody."""
-MANAGED_KAFKA_AWAY_SECONDS = 1.0
-"""While a node is restarted, or is not in sync: as long as nobody notices that it is back, Kafka has a replica less."""
 MANAGED_KAFKA_IDLE_SECONDS = 15.0
 """How often a managed Kafka is looked at that is well."""
 MANAGED_KAFKA_SIZED_SECONDS = 60.0

@@ -37,7 +37,7 @@ from seawall.domain.kafka_in_sync.reasons import SENTENCES, InSyncReason, NodeRe
 from seawall.domain.managed_kafka.case import Case
 from seawall.domain.managed_kafka.found import FoundPod, InSync
 from seawall.domain.step import Event, EventType
-from seawall.domain.times import MANAGED_KAFKA_AWAY_SECONDS, MANAGED_KAFKA_IN_SYNC_SECONDS, MANAGED_KAFKA_POLL_SECONDS
+from seawall.domain.times import MANAGED_KAFKA_IN_SYNC_MS, MANAGED_KAFKA_IN_SYNC_SECONDS, MANAGED_KAFKA_POLL_SECONDS
 
 KIND = ConditionType.KAFKA_NODES_IN_SYNC
 
@@ -145,7 +145,7 @@ def _verdict(observed: InSyncObserved) -> Verdict:
     known = {name: reason for name, reason in found.items() if reason is not None}
     wrong = [f"{name} {SENTENCES[reason]}" for name, reason in known.items() if reason is not NodeReason.IN_SYNC]
     if wrong:
-        return Verdict(Outlook.PROGRESSING, InSyncReason.NOT_ALL, "; ".join(wrong), MANAGED_KAFKA_AWAY_SECONDS)
+        return Verdict(Outlook.PROGRESSING, InSyncReason.NOT_ALL, "; ".join(wrong), MANAGED_KAFKA_POLL_SECONDS)
     if unknown := sorted(found.keys() - known.keys()):
         answer = case.observed.kafka
         said = answer if isinstance(answer, str) else f"of {', '.join(unknown)} Kafka does not say enough"
@@ -158,7 +158,7 @@ def _all_in_sync(observed: InSyncObserved, case: Case) -> Verdict:
     is_written = all(
         not pod.is_gated or (pod.in_sync is not None and pod.in_sync.holds) for pod in observed.pods.values()
     )
-    after = MANAGED_KAFKA_IN_SYNC_SECONDS if is_written else MANAGED_KAFKA_AWAY_SECONDS
+    after = MANAGED_KAFKA_IN_SYNC_SECONDS if is_written else MANAGED_KAFKA_IN_SYNC_MS / 1_000
     return Verdict(Outlook.READY, InSyncReason.ALL, f"{len(case.nodes)} nodes are in sync", after)
 
 

@@ -37,7 +37,7 @@ from seawall.domain.rollout import machine
 from seawall.domain.rollout.decision import Roll
 from seawall.domain.rollout.requests import taken_up
 from seawall.domain.rollout_reasons import Reason
-from seawall.domain.times import MANAGED_KAFKA_AWAY_SECONDS, ROLLOUT_IDLE_SECONDS, ROLLOUT_WAITING_SECONDS
+from seawall.domain.times import ROLLOUT_IDLE_SECONDS, ROLLOUT_POLL_SECONDS, ROLLOUT_WAITING_SECONDS
 
 KafkaRoll = Roll[RollStatus]
 RollDecision = Decision[WALClusterStatus, KafkaAction]
@@ -148,6 +148,6 @@ def _after(found: Decision[KafkaRoll, KafkaAction], observed: RollObserved) -> f
 
 
 def _until_steady(facts: KafkaFacts) -> float:
-    """Each look costs; what comes after the last dwell need not wait for one more."""
+    """Each look costs Kafka and the API server; what comes after the last dwell need not wait for one more."""
     left = [each.total_seconds() for node in facts.nodes if (each := facts.dwell_left(node))]
-    return min(max(left, default=MANAGED_KAFKA_AWAY_SECONDS), MANAGED_KAFKA_AWAY_SECONDS)
+    return min(max(left, default=ROLLOUT_POLL_SECONDS), ROLLOUT_POLL_SECONDS)
