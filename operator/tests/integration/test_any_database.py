@@ -13,11 +13,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import schemathesis
 import yaml
 from hypothesis import HealthCheck, given, settings
 from hypothesis.strategies import booleans
-from schemathesis.core.result import Ok
 
 from seawall.adapters.conformance.examine import Finding, Result, examine
 from seawall.adapters.conformance.server import Server
@@ -103,6 +101,9 @@ def walk(url: str) -> int:
 
     Of the changes every other one means this database.
     """
+    import schemathesis  # noqa: PLC0415 - nearly a second, in each process that collects tests
+    from schemathesis.core.result import Ok  # noqa: PLC0415 - as above
+
     schema, count = schemathesis.openapi.from_path(DOCUMENT), 0
     with urllib.request.urlopen(f"{url}/seawall/v1", timeout=30) as answer:  # noqa: S310 - http
         identity = json.load(answer)["database"]
