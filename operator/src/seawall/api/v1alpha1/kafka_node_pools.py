@@ -171,6 +171,8 @@ class NodePool(APIModel):
 
     def without(self, gone: frozenset[int]) -> NodePool:
         """The same pool, whose nodes have none of these ids either."""
+        if gone <= self._gone:
+            return self  # nobody can change it, and it is asked for at every look
         found = self.model_copy()
         found._gone = self._gone | gone  # noqa: SLF001 - its own
         return found
@@ -184,7 +186,9 @@ class NodePool(APIModel):
     def node_ids(self) -> tuple[int, ...]:
         """The ids of its nodes: the first that were not taken out."""
         own, gone = range(self.first_id, self.first_id + IDS_OF_A_POOL), self._gone
-        return tuple(islice((each for each in own if each not in gone), self.replicas))
+        return tuple(
+            islice((each for each in own if each not in gone), self.replicas) if gone else own[: self.replicas]
+        )
 
     @property
     def heap_bytes(self) -> int:

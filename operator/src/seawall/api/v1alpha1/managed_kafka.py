@@ -154,12 +154,12 @@ class ManagedKafka(APIModel):
     @property
     def broker_ids(self) -> Iterator[int]:
         """The ids of the brokers."""
-        return (node for node, pool in self.nodes if pool.is_broker)
+        return iter(sorted(node for pool in self.node_pools if pool.is_broker for node in pool.node_ids))
 
     @property
     def controller_ids(self) -> Iterator[int]:
         """The ids of the controllers."""
-        return (node for node, pool in self.nodes if pool.is_controller)
+        return iter(sorted(node for pool in self.node_pools if pool.is_controller for node in pool.node_ids))
 
     @property
     def dynamic_config(self) -> Mapping[str, str]:

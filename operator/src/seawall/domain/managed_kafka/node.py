@@ -72,14 +72,17 @@ def nodes_of(cluster: Key, kafka: ManagedKafka, ids: Ids = Ids()) -> tuple[Node,
     found = [(number, pool) for pool in kafka.node_pools for number in _of_pool(pool, ids)]
     declared = {number for pool in kafka.node_pools for number in declared_ids(pool, ids)}
     counts = Counter(pool.name for _, pool in found)
-    pools = tuple(
-        pool.without(ids.removed).model_copy(update={"replicas": counts[pool.name]}) for pool in kafka.node_pools
-    )
+    pools = tuple(_of_size(pool.without(ids.removed), counts[pool.name]) for pool in kafka.node_pools)
     as_it_is = kafka.model_copy(update={"node_pools": pools})
     return tuple(
         Node(cluster, as_it_is, number, pool, is_leaving=number not in declared)
         for number, pool in sorted(found, key=lambda each: each[0])
     )
+
+
+def _of_size(pool: NodePool, replicas: int) -> NodePool:
+    """The pool with so many nodes; the same one where it has them, as at nearly every look."""
+    return pool if pool.replicas == replicas else pool.model_copy(update={"replicas": replicas})
 
 
 def declared_ids(pool: NodePool, ids: Ids) -> list[int]:
