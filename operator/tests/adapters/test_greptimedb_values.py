@@ -66,6 +66,14 @@ def test_a_datanodes_table_names_the_topic_of_every_region_of_the_table() -> Non
     assert dict(read_datanode_table("0/1024", value)) == {REGION: "t_3", REGION + 1: "t_4"}
 
 
+def test_wal_options_may_be_objects_beside_texts() -> None:
+    """One key that makes no sense ends the whole snapshot; a newer version may write what it reads already."""
+    options = [{"wal.provider": "kafka", "wal.kafka.topic": topic} for topic in ("t_3", "t_4")]
+    given = {"1": options[0], "2": json.dumps(options[1]), "3": {"wal.provider": "raft_engine"}}
+    value = json.dumps({"table_id": 1024, "regions": [1, 2, 3], "region_wal_options": given, "version": 1})
+    assert dict(read_datanode_table("0/1024", value)) == {REGION: "t_3", REGION + 1: "t_4", REGION + 2: None}
+
+
 @pytest.mark.parametrize(
     "options",
     [
@@ -151,6 +159,12 @@ SENSELESS: dict[str, Callable[[], object]] = {
     ),
     "kafka without a topic": lambda: dict(
         read_datanode_table("0/1", '{"regions":[],"region_wal_options":{"1":"{\\"wal.provider\\":\\"kafka\\"}"}}')
+    ),
+    "WAL options of no kind": lambda: dict(
+        read_datanode_table("0/1", '{"regions":[],"region_wal_options":{"1":["kafka"]}}')
+    ),
+    "an object of an unknown provider": lambda: dict(
+        read_datanode_table("0/1", '{"regions":[],"region_wal_options":{"1":{"wal.provider":"pulsar"}}}')
     ),
     "a table without regions": lambda: dict(read_datanode_table("0/1", "{}")),
     "a route without routes": lambda: list(read_table_route('{"version":0}', 1)),

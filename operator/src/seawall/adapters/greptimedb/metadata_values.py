@@ -80,7 +80,7 @@ def read_datanode_table(rest: str, value: str) -> Iterator[tuple[int, str | None
     The options name every region of the table, those on other datanodes too; a region without options has a local WAL.
     """
     data, table = _object(value), int(rest.rpartition("/")[2])
-    options = {int(number): _object(text) for number, text in (data.get("region_wal_options") or {}).items()}
+    options = {int(number): _wal_options(each) for number, each in (data.get("region_wal_options") or {}).items()}
     for number in {*options, *data["regions"], *data.get("follower_regions", ())}:
         yield region_of(table, number), _topic(options.get(number))
 
@@ -145,6 +145,18 @@ def _topic(options: dict[str, Any] | None) -> str | None:
     if provider != _KAFKA:
         raise ValueError(f"unknown WAL provider {provider!r}")
     return str(options["wal.kafka.topic"])
+
+
+def _wal_options(value: object) -> dict[str, Any]:
+    """A text of JSON, as all versions write them, or the object itself, which newer ones read as well.
+
+    GreptimeDB's `src/common/meta/src/wal_provider.rs`, `WalOptionsCompat`.
+    """
+    if isinstance(value, dict):
+        return value
+    if not isinstance(value, str):
+        raise TypeError("WAL options that are neither a text nor an object")
+    return _object(value)
 
 
 def _object(value: str) -> dict[str, Any]:
