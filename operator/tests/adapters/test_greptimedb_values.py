@@ -63,7 +63,7 @@ def test_a_datanodes_table_names_the_topic_of_every_region_of_the_table() -> Non
         '"2":"{\\"wal.provider\\":\\"kafka\\",\\"wal.kafka.topic\\":\\"t_4\\",\\"wal.kafka.initial_pruned_entry_id\\":42}"'
         '},"version":1}'
     )
-    assert dict(read_datanode_table("0/1024", value)) == {REGION: "t_3", REGION + 1: "t_4"}
+    assert read_datanode_table("0/1024", value).topics == {REGION: "t_3", REGION + 1: "t_4"}
 
 
 def test_wal_options_may_be_objects_beside_texts() -> None:
@@ -71,7 +71,7 @@ def test_wal_options_may_be_objects_beside_texts() -> None:
     options = [{"wal.provider": "kafka", "wal.kafka.topic": topic} for topic in ("t_3", "t_4")]
     given = {"1": options[0], "2": json.dumps(options[1]), "3": {"wal.provider": "raft_engine"}}
     value = json.dumps({"table_id": 1024, "regions": [1, 2, 3], "region_wal_options": given, "version": 1})
-    assert dict(read_datanode_table("0/1024", value)) == {REGION: "t_3", REGION + 1: "t_4", REGION + 2: None}
+    assert read_datanode_table("0/1024", value).topics == {REGION: "t_3", REGION + 1: "t_4", REGION + 2: None}
 
 
 @pytest.mark.parametrize(
@@ -85,12 +85,21 @@ def test_wal_options_may_be_objects_beside_texts() -> None:
 )
 def test_a_region_whose_wal_is_in_no_topic_is_known_as_such(options: dict[str, object]) -> None:
     value = json.dumps({"table_id": 1024, "regions": [1], "version": 1, **options})
-    assert dict(read_datanode_table("0/1024", value)) == {REGION: None}
+    assert read_datanode_table("0/1024", value).topics == {REGION: None}
 
 
 def test_a_follower_is_a_region_too() -> None:
     value = json.dumps({"table_id": 1024, "regions": [], "follower_regions": [1], "version": 1})
-    assert dict(read_datanode_table("7/1024", value)) == {REGION: None}
+    assert read_datanode_table("7/1024", value).topics == {REGION: None}
+
+
+@pytest.mark.parametrize("engine", ["file", "mito", "metric", "File", "file2", "", None])
+def test_only_the_engine_file_is_an_external_table(engine: str | None) -> None:
+    options = {"wal.provider": "kafka", "wal.kafka.topic": "t_3"}
+    value = {"table_id": 1024, "regions": [1], "region_wal_options": {"1": json.dumps(options)}, "version": 1}
+    found = read_datanode_table("0/1024", json.dumps({**value, "engine": engine}))
+    assert found.is_external is (engine == "file")
+    assert found.topics == {REGION: None if engine == "file" else "t_3"}
 
 
 def physical(region: dict[str, object], **route: object) -> str:
@@ -154,19 +163,17 @@ SENSELESS: dict[str, Callable[[], object]] = {
     "no region id": lambda: read_region_key("t/x", "", 1),
     "a region id with a sign": lambda: read_region_key("t/-1", "", 1),
     "no topic": lambda: read_region_key("1", "", 1),
-    "an unknown provider": lambda: dict(
-        read_datanode_table("0/1", '{"regions":[],"region_wal_options":{"1":"{\\"wal.provider\\":\\"pulsar\\"}"}}')
+    "an unknown provider": lambda: read_datanode_table(
+        "0/1", '{"regions":[],"region_wal_options":{"1":"{\\"wal.provider\\":\\"pulsar\\"}"}}'
     ),
-    "kafka without a topic": lambda: dict(
-        read_datanode_table("0/1", '{"regions":[],"region_wal_options":{"1":"{\\"wal.provider\\":\\"kafka\\"}"}}')
+    "kafka without a topic": lambda: read_datanode_table(
+        "0/1", '{"regions":[],"region_wal_options":{"1":"{\\"wal.provider\\":\\"kafka\\"}"}}'
     ),
-    "WAL options of no kind": lambda: dict(
-        read_datanode_table("0/1", '{"regions":[],"region_wal_options":{"1":["kafka"]}}')
+    "WAL options of no kind": lambda: read_datanode_table("0/1", '{"regions":[],"region_wal_options":{"1":["kafka"]}}'),
+    "an object of an unknown provider": lambda: read_datanode_table(
+        "0/1", '{"regions":[],"region_wal_options":{"1":{"wal.provider":"pulsar"}}}'
     ),
-    "an object of an unknown provider": lambda: dict(
-        read_datanode_table("0/1", '{"regions":[],"region_wal_options":{"1":{"wal.provider":"pulsar"}}}')
-    ),
-    "a table without regions": lambda: dict(read_datanode_table("0/1", "{}")),
+    "a table without regions": lambda: read_datanode_table("0/1", "{}"),
     "a route without routes": lambda: list(read_table_route('{"version":0}', 1)),
     "a route without a version": lambda: list(read_table_route('{"region_routes":[]}', 1)),
     "a route of a version below 0": lambda: list(read_table_route('{"region_routes":[],"version":-1}', 1)),

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass, field
 from itertools import chain
 
 from seawall.adapters.greptimedb import metadata_values as values
@@ -67,19 +68,23 @@ class GreptimeMetadata:
     def snapshot(self) -> MetadataSnapshot:
         """Everything at one revision."""
         with self._keys.view() as view:
-            without = set[int]()
-            wal_topics = RegionTopics.of(_wal_options(_pairs(view, values.DATANODE_TABLES), without))
-            buried = _wal_options(_pairs(view, values.TOMBSTONES + values.DATANODE_TABLES), set())
-            dropped = _region_keys(_pairs(view, values.TOMBSTONES + values.TOPIC_REGIONS))
+            tables = _Tables()
+            wal_topics = RegionTopics.of(tables.read(_pairs(view, values.DATANODE_TABLES)))
+            dropped = _Tables()
+            buried = list(dropped.read(_pairs(view, values.TOMBSTONES + values.DATANODE_TABLES)))
+            external = wal_topics.without(tables.external | dropped.external)
+            buried_keys = _region_keys(_pairs(view, values.TOMBSTONES + values.TOPIC_REGIONS), external)
             return MetadataSnapshot(
                 revision=view.revision,
                 store_id=view.store_id,
                 claims=_claims_in(view),
                 topics=_markers(_pairs(view, values.TOPIC_NAMES)),
-                region_keys=RegionKeys.of(_region_keys(_pairs(view, values.TOPIC_REGIONS))),
+                region_keys=RegionKeys.of(_region_keys(_pairs(view, values.TOPIC_REGIONS), external)),
                 wal_topics=wal_topics,
-                tombstoned_topics=RegionTopics.of(chain(buried, ((region, topic) for (topic, region), _ in dropped))),
-                without_topic=wal_topics.without(without),
+                tombstoned_topics=RegionTopics.of(
+                    chain(buried, ((region, topic) for (topic, region), _ in buried_keys))
+                ),
+                without_topic=wal_topics.without(tables.without | external),
                 routes=Routes.of(_routes(_pairs(view, values.TABLE_ROUTES))),
                 datanodes=_addresses(_pairs(view, values.DATANODE_ADDRESSES)),
                 issued=view.issued,
@@ -182,23 +187,36 @@ def _newest_regions(pairs: Pairs) -> Mapping[str, int]:
     return found
 
 
-def _region_keys(pairs: Pairs) -> Iterator[tuple[tuple[str, int], RegionKey]]:
+def _region_keys(pairs: Pairs, external: Container[int]) -> Iterator[tuple[tuple[str, int], RegionKey]]:
+    """Those of regions that write a log: of an external table a key says nothing."""
     for rest, pair in pairs:
         with _sense_of(pair):
             topic, region, key = values.read_region_key(rest, pair.value, pair.mod_revision)
-        yield (topic, region), key
+        if region not in external:
+            yield (topic, region), key
 
 
-def _wal_options(pairs: Pairs, without: set[int]) -> Iterator[tuple[int, str]]:
-    """Regions and their topics; those that have none are put into `without`."""
-    for rest, pair in pairs:
-        with _sense_of(pair):
-            options = list(values.read_datanode_table(rest, pair.value))
-        for region, topic in options:
-            if topic is None:
-                without.add(region)
-            else:
-                yield region, topic
+@dataclass(slots=True)
+class _Tables:
+    """What the datanodes' tables say of regions, beside their topics."""
+
+    without: set[int] = field(default_factory=set)
+    """Those that write to no topic."""
+    external: set[int] = field(default_factory=set)
+    """Those of external tables, which are without a topic whatever their options say."""
+
+    def read(self, pairs: Pairs) -> Iterator[tuple[int, str]]:
+        """Regions and their topics."""
+        for rest, pair in pairs:
+            with _sense_of(pair):
+                table = values.read_datanode_table(rest, pair.value)
+            if table.is_external:
+                self.external.update(table.topics)
+            for region, topic in table.topics.items():
+                if topic is None:
+                    self.without.add(region)
+                else:
+                    yield region, topic
 
 
 def _routes(pairs: Pairs) -> Iterator[tuple[int, Route]]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 
@@ -26,6 +26,7 @@ MAINTENANCE = ("__switches/maintenance", "__maintenance")
 """Either key, with whatever value: the database is in maintenance. The second one was written before 0.16."""
 
 _KAFKA, _NO_TOPIC = "kafka", ("raft_engine", "noop")
+_FILE_ENGINE = "file"
 _STATES = {
     None: LeaderState.NORMAL,
     "Downgrading": LeaderState.DOWNGRADING,
@@ -74,15 +75,31 @@ def read_region_key(rest: str, value: str, mod_revision: int) -> tuple[str, int,
     return topic, region_id(region), key
 
 
-def read_datanode_table(rest: str, value: str) -> Iterator[tuple[int, str | None]]:
-    """Region id and topic (None: its WAL is in no topic) from `<datanode>/<table>` and the value.
+class DatanodeTable(NamedTuple):
+    """What a datanode's table says of the regions of one table.
+
+    Attributes:
+        topics: by region id; None: its WAL is in no topic.
+        is_external: an external table, which reads files and writes no log.
+    """
+
+    topics: dict[int, str | None]
+    is_external: bool
+
+
+def read_datanode_table(rest: str, value: str) -> DatanodeTable:
+    """From `<datanode>/<table>` and the value.
 
     The options name every region of the table, those on other datanodes too; a region without options has a local WAL.
+    An external table is given topics as any other (`src/common/meta/src/ddl/table_meta.rs`, `create_wal_options`), and
+    its engine (`src/file-engine`) has no log at all: it reports a flushed entry id of 0 for ever.
     """
     data, table = _object(value), int(rest.rpartition("/")[2])
     options = {int(number): _wal_options(each) for number, each in (data.get("region_wal_options") or {}).items()}
-    for number in {*options, *data["regions"], *data.get("follower_regions", ())}:
-        yield region_of(table, number), _topic(options.get(number))
+    numbers = {*options, *data["regions"], *data.get("follower_regions", ())}
+    topics = {region_of(table, number): _topic(options.get(number)) for number in numbers}
+    is_external = data.get("engine") == _FILE_ENGINE
+    return DatanodeTable(dict.fromkeys(topics) if is_external else topics, is_external)
 
 
 def read_table_route(value: str, mod_revision: int) -> Iterator[tuple[int, Route]]:

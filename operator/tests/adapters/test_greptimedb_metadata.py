@@ -1,0 +1,116 @@
+"""What GreptimeDB's keys mean together, over a store of keys in memory: the stores themselves have contract tests."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+
+from seawall.adapters.greptimedb.keys import Comparison, KeyStore, KeyValue, View
+from seawall.adapters.greptimedb.metadata import GreptimeMetadata
+from seawall.adapters.greptimedb.metadata_values import region_of
+from seawall.domain.dataplane.mapped_regions import map_regions
+from seawall.domain.dataplane.metadata import MetadataSnapshot
+from seawall.domain.dataplane.region_reports import RegionReports
+from seawall.domain.dataplane.reports import InnerReport, RegionReport, RegionRole
+from seawall.domain.ledger.regions import build_regions
+from tests.domain.builders import NOW
+
+TOPIC, MITO, EXTERNAL = "t_0", region_of(1024, 1), region_of(1025, 1)
+
+
+class Keys(KeyStore):
+    """These keys at revision 9."""
+
+    doubt = ""
+
+    def __init__(self, pairs: Mapping[str, str]) -> None:
+        self.pairs = pairs
+
+    def close(self) -> None:
+        """Nothing is open."""
+
+    @contextmanager
+    def view(self) -> Iterator[View]:
+        yield KeysNow(self.pairs)
+
+    def write(self, values: Mapping[str, str], compare: Sequence[Comparison]) -> bool:
+        raise AssertionError(values, compare)
+
+
+class KeysNow(View):
+    """One view of them."""
+
+    store_id, revision, issued = "memory", 9, None
+
+    def __init__(self, pairs: Mapping[str, str]) -> None:
+        self.pairs = pairs
+
+    def range(self, start: str) -> Iterator[KeyValue]:
+        return (KeyValue(key, value, 9) for key, value in sorted(self.pairs.items()) if key.startswith(start))
+
+    def get(self, key: str) -> KeyValue | None:
+        return KeyValue(key, self.pairs[key], 9) if key in self.pairs else None
+
+
+def table(region: int, datanode: int = 0, **more: object) -> dict[str, str]:
+    """A datanode's table of one region, and its key beside the topic."""
+    number, options = region & 0xFFFFFFFF, json.dumps({"wal.provider": "kafka", "wal.kafka.topic": TOPIC})
+    value = {"table_id": region >> 32, "regions": [number], "region_wal_options": {str(number): options}, "version": 0}
+    pairs = {f"__dn_table/{datanode}/{region >> 32}": json.dumps(value | {"engine": "mito"} | more)}
+    return {**pairs, f"__topic_region/{TOPIC}/{region}": "{}"}
+
+
+def buried(pairs: Mapping[str, str]) -> dict[str, str]:
+    return {f"__tombstone/{key}": value for key, value in pairs.items()}
+
+
+def snapshot(*tables: Mapping[str, str]) -> MetadataSnapshot:
+    pairs = {f"__topic_name/kafka/{TOPIC}": "{}"}
+    for each in tables:
+        pairs |= each
+    return GreptimeMetadata(Keys(pairs)).snapshot()
+
+
+def report(region: int) -> RegionReport:
+    return RegionReport(region, 0, 1, RegionRole.LEADER, NOW, "file", 0, InnerReport(0, None))
+
+
+def test_an_external_table_holds_no_topic() -> None:
+    """It is given a topic and a key, writes nothing, and says for ever that it has flushed nothing."""
+    found = snapshot(table(MITO), table(EXTERNAL, engine="file"))
+    assert set(found.region_keys) == {(TOPIC, MITO)}
+    assert found.wal_topics == {MITO: {TOPIC}}
+    assert found.without_topic == {EXTERNAL}
+    assert not map_regions(found).torn
+    regions = build_regions(RegionReports.of([report(EXTERNAL)]), found)
+    assert regions.regions.region.tolist() == [MITO]
+    assert not regions.unplaced, "it is known, and so its report is no riddle"
+
+
+def test_a_dropped_external_table_holds_none_either() -> None:
+    found = snapshot(table(MITO), buried(table(EXTERNAL, engine="file")))
+    assert not found.tombstoned_topics
+    assert found.without_topic == {EXTERNAL}
+
+
+def test_while_it_is_dropped_half_of_it_is_buried() -> None:
+    whole = table(EXTERNAL, engine="file")
+    key = next(key for key in whole if key.startswith("__topic_region/"))
+    half = {name: value for name, value in whole.items() if name != key}
+    for found in (snapshot({key: "{}"}, buried(half)), snapshot(half, buried({key: "{}"}))):
+        assert not found.region_keys
+        assert not found.tombstoned_topics
+        assert not map_regions(found).torn
+
+
+def test_a_region_that_one_table_calls_external_and_another_not_keeps_its_topic() -> None:
+    found = snapshot(table(MITO, 0), table(MITO, 1, engine="file"))
+    assert set(found.region_keys) == {(TOPIC, MITO)}
+    assert found.wal_topics == {MITO: {TOPIC}}
+    assert not found.without_topic
+
+
+def test_a_key_of_a_region_with_another_wal_is_still_a_contradiction() -> None:
+    found = snapshot(table(MITO, region_wal_options={}))
+    assert map_regions(found).torn
