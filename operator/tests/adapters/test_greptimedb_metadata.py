@@ -16,7 +16,7 @@ from seawall.domain.dataplane.reports import InnerReport, RegionReport, RegionRo
 from seawall.domain.ledger.regions import build_regions
 from tests.domain.builders import NOW
 
-TOPIC, MITO, EXTERNAL = "t_0", region_of(1024, 1), region_of(1025, 1)
+TOPIC, MITO, EXTERNAL, OTHER = "t_0", region_of(1024, 1), region_of(1025, 1), region_of(1026, 1)
 
 
 class Keys(KeyStore):
@@ -114,3 +114,15 @@ def test_a_region_that_one_table_calls_external_and_another_not_keeps_its_topic(
 def test_a_key_of_a_region_with_another_wal_is_still_a_contradiction() -> None:
     found = snapshot(table(MITO, region_wal_options={}))
     assert map_regions(found).torn
+
+
+def test_a_table_that_skips_its_log_keeps_its_topic_and_is_known_for_it() -> None:
+    found = snapshot(table(MITO, region_options={"skip_wal": "true"}), table(OTHER))
+    assert found.unlogged == {MITO}
+    assert set(found.region_keys) == {(TOPIC, MITO), (TOPIC, OTHER)}
+    assert found.wal_topics == {MITO: {TOPIC}, OTHER: {TOPIC}}
+
+
+def test_of_a_table_that_never_had_a_log_nothing_is_said() -> None:
+    options = {"1": json.dumps({"wal.provider": "noop"})}
+    assert not snapshot(table(MITO, region_options={"skip_wal": "true"}, region_wal_options=options)).unlogged

@@ -102,6 +102,15 @@ def test_only_the_engine_file_is_an_external_table(engine: str | None) -> None:
     assert found.topics == {REGION: None if engine == "file" else "t_3"}
 
 
+@pytest.mark.parametrize("skip", ["true", "false", "True", "", None])
+def test_a_table_that_was_altered_to_skip_its_log_keeps_its_topic(skip: str | None) -> None:
+    options = {"1": json.dumps({"wal.provider": "kafka", "wal.kafka.topic": "t_3"})}
+    value = {"table_id": 1024, "regions": [1], "region_wal_options": options, "region_options": {"skip_wal": skip}}
+    found = read_datanode_table("0/1024", json.dumps(value))
+    assert found.skips_log is (skip == "true")
+    assert found.topics == {REGION: "t_3"}
+
+
 def physical(region: dict[str, object], **route: object) -> str:
     whole = {"name": "", "attrs": {}, "partition_expr": "", **region}
     return json.dumps(

@@ -14,10 +14,11 @@ from seawall.api.v1alpha1.rollout import Maintenance, RestartStatus, RollStage
 from seawall.controllers.datanodes import RestartController
 from seawall.domain import clocks
 from seawall.domain.clocks import TrustedTime
-from seawall.domain.datanodes import checks, decide, gate, gather, health, maintenance, roll, template
+from seawall.domain.datanodes import checks, decide, flush, gate, gather, health, maintenance, roll, template
 from seawall.domain.datanodes.facts import Facts
 from seawall.domain.datanodes.maintenance import Answers
 from seawall.domain.datanodes.observed import Observed
+from seawall.domain.dataplane.in_memory import InMemory
 from seawall.domain.ledger import restarts as claims
 from seawall.domain.ledger.restarts import RestartClaims
 from seawall.domain.reassignment import stages
@@ -33,6 +34,7 @@ from tests.datanodes import test_restart_database as databases
 from tests.datanodes import test_restart_gated as gated
 from tests.datanodes import test_restart_maintenance as ends
 from tests.domain.datanodes import test_transcripts as transcripts
+from tests.domain.datanodes import test_unlogged as unlogged
 from tests.purge import test_purge_restarts as purges
 from tests.reassignment import test_reassignment_run as moves
 from tests.support.mutants import Mutant, find_survivors
@@ -418,6 +420,14 @@ MUTANTS: tuple[Mutant, ...] = (
         gated.test_an_edit_restarts_one_after_the_other_from_the_highest_and_the_partition_is_put_back,
     ),
     (asked_all_the_time, ends.test_a_silent_database_is_asked_less_and_less_often),
+    (
+        rewritten(flush, "_candidates", "all_of_them or region.unlogged_bytes is not None", "all_of_them"),
+        unlogged.test_they_flush_although_nobody_wants_flushes_and_no_other_region_does,
+    ),
+    (
+        rewritten(InMemory, "is_flushed_since", "size is not None and self.size < size", "False"),
+        unlogged.test_they_are_waited_for_until_less_is_in_memory_and_no_longer,
+    ),
 )
 
 

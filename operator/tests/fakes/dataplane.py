@@ -85,6 +85,7 @@ class FakeDataPlane:
         idle: by region the last entry of its topic when it was seen idle.
         followers: by region and datanode, how far a follower needs nothing of the log.
         former: by region and datanode, what a former leader had flushed, who goes on to say that it leads.
+        unlogged: regions whose rows skip the log: a flush moves no id, and more is written meanwhile.
         unopened: regions that their datanode has not opened yet: it does not report them.
         silent_followers: nobody reports what followers have.
         answer_used: of the longest answer that is read, how much its reports take.
@@ -97,6 +98,7 @@ class FakeDataPlane:
     idle: dict[int, int] = field(default_factory=dict)
     followers: dict[tuple[int, int], int] = field(default_factory=dict)
     former: dict[tuple[int, int], int] = field(default_factory=dict)
+    unlogged: set[int] = field(default_factory=set)
     unopened: set[int] = field(default_factory=set)
     silent_followers: bool = False
     answer_used: float = 0.01
@@ -182,7 +184,9 @@ class FakeDataPlane:
             return FlushFailure(f"4005: no region {region_id}", final=True)
         if region_id in self.busy | self.unopened or region.datanode in self.stopped:
             return FlushFailure(f"1003: region {region_id} is busy", final=False)
-        if region.memtable_bytes:
+        if region_id in self.unlogged:
+            region.memtable_bytes = min(region.memtable_bytes, 1)
+        elif region.memtable_bytes:
             region.flushed, region.memtable_bytes = region.last, 0
         return None
 
@@ -315,6 +319,11 @@ class FakeMetadataStore:
         """A datanode is met for the first time: its address is there before its first report."""
         self._next()
         self._now = replace(self._now, datanodes={**self._now.datanodes, node: f"datanode-{node}{self.domain}:4001"})
+
+    def put_unlogged(self, *regions: int) -> None:
+        """Somebody alters the tables of these regions: what is written from now on skips the log."""
+        self._next()
+        self._now = replace(self._now, unlogged=frozenset(regions))
 
     def put_claim(self, prefix: str, owner: str | None) -> None:
         """Somebody writes a claim, or removes it."""

@@ -24,7 +24,7 @@ from seawall.domain.datanodes.actions import (
     SetPartition,
 )
 from seawall.domain.datanodes.decision import DatanodeRoll, Observed
-from seawall.domain.datanodes.facts import Datanode, Facts
+from seawall.domain.datanodes.facts import Datanode, Facts, RegionFacts
 from seawall.domain.datanodes.maintenance import address_of
 from seawall.domain.datanodes.roll import decide
 from seawall.domain.decision import step_of
@@ -230,10 +230,7 @@ class World:
     def _go_on(self, node: Node) -> None:
         if node.flushed_at is not None and self.now >= node.flushed_at + REPORTING:
             node.flushed_at = None
-            regions = tuple(
-                replace(region, in_memory=False, flushed_to=500, reads_from=501, entries=10)
-                for region in node.datanode.regions
-            )
+            regions = tuple(map(_flushed, node.datanode.regions))
             node.datanode = replace(node.datanode, regions=regions, entries=20, size_bytes=MI)
         if node.ends_at is not None and self.now >= node.ends_at:
             self._make_anew(node)
@@ -294,3 +291,10 @@ class World:
                 self.tell(f"  Kubernetes replaces {node.pod.name}")
                 self._end(node)
                 return
+
+
+def _flushed(region: RegionFacts) -> RegionFacts:
+    """One whose rows skip the log has new ones by then, and its id does not move."""
+    if region.unlogged_bytes is not None:
+        return replace(region, unlogged_bytes=min(region.unlogged_bytes, 1))
+    return replace(region, in_memory=False, flushed_to=500, reads_from=501, entries=10)

@@ -88,6 +88,7 @@ class GreptimeMetadata:
                 routes=Routes.of(_routes(_pairs(view, values.TABLE_ROUTES))),
                 datanodes=_addresses(_pairs(view, values.DATANODE_ADDRESSES)),
                 issued=view.issued,
+                unlogged=frozenset(tables.unlogged),
             )
 
     def claim(self, prefix: str, owner: str, before: str | None) -> bool:
@@ -204,6 +205,8 @@ class _Tables:
     """Those that write to no topic."""
     external: set[int] = field(default_factory=set)
     """Those of external tables, which are without a topic whatever their options say."""
+    unlogged: set[int] = field(default_factory=set)
+    """Those with a topic that is written to no more."""
 
     def read(self, pairs: Pairs) -> Iterator[tuple[int, str]]:
         """Regions and their topics."""
@@ -212,6 +215,8 @@ class _Tables:
                 table = values.read_datanode_table(rest, pair.value)
             if table.is_external:
                 self.external.update(table.topics)
+            if table.skips_log:
+                self.unlogged.update(region for region, topic in table.topics.items() if topic is not None)
             for region, topic in table.topics.items():
                 if topic is None:
                     self.without.add(region)

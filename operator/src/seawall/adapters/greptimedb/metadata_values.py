@@ -81,10 +81,12 @@ class DatanodeTable(NamedTuple):
     Attributes:
         topics: by region id; None: its WAL is in no topic.
         is_external: an external table, which reads files and writes no log.
+        skips_log: what is written to it goes to no log since somebody altered it; what was before is in its topics.
     """
 
     topics: dict[int, str | None]
     is_external: bool
+    skips_log: bool
 
 
 def read_datanode_table(rest: str, value: str) -> DatanodeTable:
@@ -92,14 +94,16 @@ def read_datanode_table(rest: str, value: str) -> DatanodeTable:
 
     The options name every region of the table, those on other datanodes too; a region without options has a local WAL.
     An external table is given topics as any other (`src/common/meta/src/ddl/table_meta.rs`, `create_wal_options`), and
-    its engine (`src/file-engine`) has no log at all: it reports a flushed entry id of 0 for ever.
+    its engine (`src/file-engine`) has no log at all: it reports a flushed entry id of 0 for ever. `skip_wal` is written
+    down before any region follows it, and nothing takes it back (`src/common/meta/src/ddl/alter_table.rs`).
     """
     data, table = _object(value), int(rest.rpartition("/")[2])
     options = {int(number): _wal_options(each) for number, each in (data.get("region_wal_options") or {}).items()}
     numbers = {*options, *data["regions"], *data.get("follower_regions", ())}
     topics = {region_of(table, number): _topic(options.get(number)) for number in numbers}
     is_external = data.get("engine") == _FILE_ENGINE
-    return DatanodeTable(dict.fromkeys(topics) if is_external else topics, is_external)
+    skips_log = (data.get("region_options") or {}).get("skip_wal") == "true"
+    return DatanodeTable(dict.fromkeys(topics) if is_external else topics, is_external, skips_log)
 
 
 def read_table_route(value: str, mod_revision: int) -> Iterator[tuple[int, Route]]:

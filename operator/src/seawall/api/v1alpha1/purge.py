@@ -75,6 +75,8 @@ class AskedRegion(StatusModel):
     """Id of the region, in digits: it may be greater than JSON's numbers are exact."""
     flushed_to: Annotated[int, Field(ge=0)] | None = None
     """Up to where it was flushed when the run began; it is waited for until this moves."""
+    unlogged_bytes: Annotated[int, Field(ge=0)] | None = None
+    """What it had in memory, if its rows are written without the log (skip_wal): waited for until this is less."""
 
 
 class FlushStatus(StatusModel):

@@ -61,6 +61,8 @@ class AskedFlush(StatusModel):
     """A u64: too large for a JSON number."""
     flushed_to: Count | None = None
     """Its flushed entry id before."""
+    unlogged_bytes: Count | None = None
+    """What it had in memory, if its rows are written without the log (skip_wal): its id never moves."""
 
 
 class FlushBefore(StatusModel):

@@ -41,6 +41,7 @@ class RegionFacts:
         flushed_to: its flushed entry id; None: unknown.
         in_memory: whether it has rows that a flush would write.
         leads: whether the newest report of the datanode, which is not stale, says that it leads the region without lag.
+        unlogged_bytes: what it has in memory that no log has (`skip_wal`); None: its rows are written to the log.
     """
 
     region: int
@@ -50,6 +51,7 @@ class RegionFacts:
     flushed_to: int | None
     in_memory: bool
     leads: bool
+    unlogged_bytes: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,8 @@
-"""Regions flush before the restart of their datanode: then it has less to read."""
+"""Regions flush before the restart of their datanode: then it has less to read.
+
+Regions whose rows are written without the log (`skip_wal`) flush whatever is declared: what they have in memory is
+nowhere else, and a restart loses it.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +10,8 @@ from seawall.api.v1alpha1.rollout import AskedFlush, FlushBefore, Flushed, Resta
 from seawall.domain.datanodes.actions import FlushRegions
 from seawall.domain.datanodes.checks import Candidate, against
 from seawall.domain.datanodes.decision import RollDecision
-from seawall.domain.datanodes.facts import Datanode, Facts
+from seawall.domain.datanodes.facts import Datanode, Facts, RegionFacts
+from seawall.domain.dataplane.in_memory import InMemory
 from seawall.domain.rollout.decision import changed, decided
 from seawall.domain.rollout.workload import Pod
 from seawall.domain.rollout_reasons import Blocker, Reason
@@ -29,7 +34,7 @@ def flush(status: RestartStatus, pod: Pod, facts: Facts) -> RollDecision | None:
         return None
     message = f"regions of {pod.name} flush before its restart"
     if asked is None or asked.uid != pod.uid:
-        regions = _candidates(datanode) if _is_wanted(status, pod, facts) else ()
+        regions = _candidates(datanode, all_of_them=_is_wanted(status, pod, facts))
         if not regions:
             return None
         found = FlushBefore(uid=pod.uid, start_time=facts.now, regions=regions)
@@ -52,17 +57,28 @@ def _is_wanted(status: RestartStatus, pod: Pod, facts: Facts) -> bool:
     return Blocker.REPLAY_TOO_LONG in {each.reason for each in found}
 
 
-def _candidates(datanode: Datanode) -> tuple[AskedFlush, ...]:
-    """Those with rows in memory; who would replay most comes first."""
+def _candidates(datanode: Datanode, *, all_of_them: bool) -> tuple[AskedFlush, ...]:
+    """Those with rows in memory: whose rows no log has, then who would replay most."""
     found = [region for region in datanode.regions if region.in_memory and region.leads]
-    found.sort(key=lambda region: (-(region.entries or 0), region.region))
+    found = [region for region in found if all_of_them or region.unlogged_bytes is not None]
+    found.sort(key=lambda region: (region.unlogged_bytes is None, -(region.entries or 0), region.region))
     return tuple(
-        AskedFlush(region_id=str(region.region), flushed_to=region.flushed_to) for region in found[:MAX_REGIONS]
+        AskedFlush(region_id=str(region.region), flushed_to=region.flushed_to, unlogged_bytes=region.unlogged_bytes)
+        for region in found[:MAX_REGIONS]
     )
 
 
 def _waited_for(asked: FlushBefore, datanode: Datanode) -> tuple[int, ...]:
-    """Those that have rows in memory and whose flushed id has not moved, in their order; one that is gone is out."""
-    found = {region.region: region for region in datanode.regions if region.in_memory}
-    before = ((int(each.region_id), each.flushed_to) for each in asked.regions)
-    return tuple(region for region, to in before if region in found and found[region].flushed_to == to)
+    """Those that have rows in memory and have not flushed since, in their order; one that is gone is out."""
+    found = {region.region: _in_memory(region) for region in datanode.regions if region.in_memory}
+    before = ((int(each.region_id), each) for each in asked.regions)
+    return tuple(
+        region
+        for region, then in before
+        if region in found and not found[region].is_flushed_since(then.flushed_to, then.unlogged_bytes)
+    )
+
+
+def _in_memory(region: RegionFacts) -> InMemory:
+    """Of one with rows in memory; how many is only asked of those whose rows skip the log."""
+    return InMemory(region.flushed_to, 1 if region.unlogged_bytes is None else region.unlogged_bytes)

@@ -18,7 +18,7 @@ from seawall.domain.kafka import Topic
 from seawall.domain.ledger import offsets
 from seawall.domain.ledger.ledger import Ledger
 from seawall.domain.ledger.read import Read
-from seawall.domain.ledger.replay import RegionReplay, replay_by_datanode, replay_by_region
+from seawall.domain.ledger.replay import replay_by_datanode, replay_by_region
 from seawall.domain.rollout.workload import Pod
 
 
@@ -65,7 +65,8 @@ def datanodes_by_id(sources: Sources) -> dict[int, Datanode]:
 def _regions(sources: Sources, ledger: Ledger) -> dict[int, list[RegionFacts]]:
     """By datanode the regions whose route names it."""
     case = ledger.case
-    flushed, in_memory = offsets.flushed_to(case.regions), RegionReports.of(sources.read.reports).regions_in_memory
+    flushed, in_memory = offsets.flushed_to(case.regions), RegionReports.of(sources.read.reports).bytes_in_memory
+    unlogged = sources.read.snapshot.unlogged
     found: dict[int, list[RegionFacts]] = {}
     for row, name in enumerate(ledger.topics.names):
         first, last = np.searchsorted(case.regions.topic, [row, row + 1])
@@ -75,21 +76,19 @@ def _regions(sources: Sources, ledger: Ledger) -> dict[int, list[RegionFacts]]:
             leads = (
                 case.regions.epoch.at(at) is not None and not case.regions.opening[at] and not case.freshness.stale[at]
             )
-            region = _region(name, replay, flushed.at(at), in_memory=replay.region in in_memory, leads=bool(leads))
+            size = in_memory.get(replay.region, 0)
+            region = RegionFacts(
+                region=replay.region,
+                topic=name,
+                reads_from=replay.reads_from,
+                entries=replay.entries,
+                flushed_to=flushed.at(at),
+                in_memory=size > 0,
+                leads=bool(leads),
+                unlogged_bytes=size if replay.region in unlogged else None,
+            )
             found.setdefault(replay.datanode, []).append(region)
     return found
-
-
-def _region(topic: str, replay: RegionReplay, flushed: int | None, *, in_memory: bool, leads: bool) -> RegionFacts:
-    return RegionFacts(
-        region=replay.region,
-        topic=topic,
-        reads_from=replay.reads_from,
-        entries=replay.entries,
-        flushed_to=flushed,
-        in_memory=in_memory,
-        leads=leads,
-    )
 
 
 def _topic(sources: Sources, ledger: Ledger, name: str) -> TopicFacts:

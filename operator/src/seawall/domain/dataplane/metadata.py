@@ -149,6 +149,10 @@ class MetadataSnapshot:
     """It only rises, unless the store was restored; None: `revision` does. Where writes or views overlap, what is newer
     than `revision` may be in this snapshot."""
 
+    unlogged: frozenset[int] = frozenset()
+    """Regions whose rows are written to their topic no more (`skip_wal`). What was written before is needed as ever,
+    and what is written since is nowhere but in memory until they flush."""
+
     @property
     def issued_revision(self) -> int:
         """`issued`, whether it differs or not."""

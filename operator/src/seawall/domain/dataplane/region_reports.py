@@ -125,6 +125,15 @@ class RegionReports(Sequence[RegionReport]):
         """Their regions, by the report of any datanode: a flush of an empty memtable moves nothing."""
         return frozenset(self.with_rows_in_memory.region.tolist())
 
+    @property
+    def bytes_in_memory(self) -> dict[int, int]:
+        """By region of `regions_in_memory`, the most that any datanode says."""
+        found: dict[int, int] = {}
+        rows = self.with_rows_in_memory
+        for region, size in zip(rows.region.tolist(), rows.memtable_bytes.tolist(), strict=True):
+            found[region] = max(size, found.get(region, 0))
+        return found
+
     def __len__(self) -> int:
         return len(self.region)
 

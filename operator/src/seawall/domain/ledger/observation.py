@@ -30,6 +30,7 @@ from seawall.domain.ledger.intents import (
 from seawall.domain.ledger.policy import Level, Requirement
 from seawall.domain.ledger.read import Read
 from seawall.domain.ledger.shards import IntentShard, PoolId, UnreadableShard, shard_of
+from seawall.domain.ledger.unlogged import unlogged_problem
 
 
 @dataclass(frozen=True, slots=True)
@@ -243,8 +244,9 @@ class Observation:
         return {name: record for name, record in {**self.assessment.marked, **found}.items() if name in self.topics}
 
     def problems(self) -> tuple[str, ...]:
-        """What is wrong with what a person declared, one sentence each."""
-        whole = (problem for problem in (self.unused_problem, self.dead_problem) if problem is not None)
+        """What is wrong with what a person declared, of a table too, one sentence each."""
+        unlogged = unlogged_problem(self.assessment.table, self.read.snapshot.unlogged, self.topics)
+        whole = (problem for problem in (self.unused_problem, self.dead_problem, unlogged) if problem is not None)
         return (*whole, *self.assessment.dead_problems)
 
     def readopted(self) -> tuple[str, ...]:

@@ -10,6 +10,7 @@ import numpy as np
 
 from seawall.api.v1alpha1.purge import AskedRegion, WALPurge, WALPurgeSpec, WALPurgeStatus
 from seawall.domain.dataplane.flush import Flushed
+from seawall.domain.dataplane.in_memory import InMemory
 from seawall.domain.dataplane.region_reports import RegionReports
 from seawall.domain.frozen_targets import MAX_TARGETS, Target, TargetsLost, Written
 from seawall.domain.kafka_log import DeleteRefused
@@ -240,29 +241,37 @@ def candidates(state: RunState, spec: WALPurgeSpec) -> tuple[AskedRegion, ...]:
     size = as_bytes(state.planned, case.regions.topic, behind)
     rows = {row for topic, row in state.rows.items() if _is_worth_it(state, topic, row)}
     flushable, flushed = (
-        RegionReports.of(state.observation.read.reports).regions_in_memory,
+        RegionReports.of(state.observation.read.reports).bytes_in_memory,
         offsets.flushed_to(case.regions),
     )
+    unlogged = state.observation.read.snapshot.unlogged
     found: list[tuple[int, AskedRegion]] = []
     for at, topic in enumerate(case.regions.topic.tolist()):
         region, entries = int(case.regions.region[at]), behind.at(at)
         if topic not in rows or region not in flushable or entries is None:
             continue
         if entries >= spec.flush.when_behind_entries or (size.at(at) or 0) >= spec.flush.when_behind_bytes:
-            found.append((entries, AskedRegion(region_id=str(region), flushed_to=flushed.at(at))))
+            size_now = flushable[region] if region in unlogged else None
+            asked = AskedRegion(region_id=str(region), flushed_to=flushed.at(at), unlogged_bytes=size_now)
+            found.append((entries, asked))
     found.sort(key=lambda pair: (-pair[0], int(pair[1].region_id)))
     return tuple(asked for _, asked in found[:MAX_REGIONS])
 
 
 def still_waited_for(state: RunState) -> tuple[int, ...]:
-    """The regions that were asked, have rows in memory, and whose flushed id has not moved; one that is gone is out."""
+    """The regions that were asked, have rows in memory, and have not flushed since; one that is gone is out."""
     regions = state.planned.case.regions
     flushed = offsets.flushed_to(regions)
-    now = {int(region): flushed.at(at) for at, region in enumerate(regions.region)}
-    in_memory = RegionReports.of(state.observation.read.reports).regions_in_memory
+    ids = {int(region): flushed.at(at) for at, region in enumerate(regions.region)}
+    sizes = RegionReports.of(state.observation.read.reports).bytes_in_memory
+    now = {region: InMemory(ids.get(region), size) for region, size in sizes.items()}
     asked = state.status.flush.regions if state.status.flush else ()
-    before = {int(one.region_id): one.flushed_to for one in asked}
-    return tuple(region for region, to in before.items() if region in in_memory and now.get(region) == to)
+    before = {int(one.region_id): one for one in asked}
+    return tuple(
+        region
+        for region, then in before.items()
+        if region in now and not now[region].is_flushed_since(then.flushed_to, then.unlogged_bytes)
+    )
 
 
 def _is_worth_it(state: RunState, topic: str, row: int) -> bool:
