@@ -23,8 +23,9 @@ from seawall.domain.dataplane.reports import DatanodeReport, newest_reports
 from seawall.domain.dataplane.wal_settings import DatanodeSettings, WALSettings
 from seawall.progress import in_this_tick
 
-_TRANSIENT = frozenset({1000, 1002, 1003, 1005, 1006, 1007, 1008, 4007, 4008, 4009, 4010, 5000, 5001, 6000, 6001})
-"""Codes of failures that may pass: a datanode is away, the region is opening, busy or moving, storage is slow."""
+_TRANSIENT = frozenset({1000, 1002, 1003, *range(1005, 1010), *range(4007, 4011), 5000, 5001, 6000, 6001})
+"""Codes of failures that may pass: a datanode is away or suspended (1009), the region is opening, busy or moving,
+storage is slow (`src/common/error/src/status_code.rs`)."""
 
 
 class _Answer(BaseModel):
