@@ -87,6 +87,14 @@ CASES: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
             "storage": Storage.POSTGRESQL,
         },
     ),
+    "with names and no groups": (
+        {"meta": ETCD, "frontend": {"name": "read"}, "datanode": {"name": "hot", "replicas": 2}},
+        {
+            "datanodes": (DatanodeSet("db-datanode-hot", "spec.datanode", 2, 0),),
+            "frontend": "db-frontend-read",
+            **FOUND_ETCD,
+        },
+    ),
     "with MySQL, and without a frontend": (
         {
             "meta": {"backendStorage": {"mysql": {"host": "my", "port": 3306, "credentialsSecretName": "my"}}},

@@ -62,10 +62,18 @@ def _at(raw: Raw, *names: str) -> Raw | None:
 def _datanodes(name: str, spec: Raw) -> Iterator[DatanodeSet]:
     """Either one set or groups: with `datanode` the operator makes nothing of the groups."""
     if spec.get("datanode") is not None:
-        yield _set(f"{name}-datanode", "spec.datanode", spec["datanode"])
+        yield _set(_resource(f"{name}-datanode", spec["datanode"]), "spec.datanode", spec["datanode"])
         return
     for at, group in enumerate(spec.get("datanodeGroups") or ()):
-        yield _set(f"{name}-datanode-{group.get('name', '')}", f"spec.datanodeGroups[{at}]", group)
+        yield _set(_resource(f"{name}-datanode", group), f"spec.datanodeGroups[{at}]", group)
+
+
+def _resource(role: str, raw: Raw) -> str:
+    """What it names the Service and the StatefulSet: `<cluster>-<role>`, and `-<name>` if one is given.
+
+    `ResourceName` of its `controllers/common/common.go` (v0.6.0), also where there are no groups.
+    """
+    return f"{role}-{raw['name']}" if raw.get("name") else role
 
 
 def _set(stateful_set: str, where: str, raw: Raw) -> DatanodeSet:
@@ -92,9 +100,9 @@ def _tag(spec: Raw) -> str:
 def _frontend(name: str, spec: Raw) -> str | None:
     """The Service of its frontend, or of the first group of them."""
     if spec.get("frontend") is not None:
-        return f"{name}-frontend"
+        return _resource(f"{name}-frontend", spec["frontend"])
     groups = spec.get("frontendGroups") or ()
-    return f"{name}-frontend-{groups[0].get('name', '')}" if groups else None
+    return _resource(f"{name}-frontend", groups[0]) if groups else None
 
 
 def _storage(raw: Raw) -> dict[str, Any]:
