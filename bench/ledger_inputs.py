@@ -48,6 +48,7 @@ def make_inputs(count: int) -> Inputs:
         metadata_idle=Ids.of_known(flushed + 10),
         opening=none,
         idle_is_durable=~none,
+        dropped=none,
     )
     names = tuple(f"wal_{number}" for number in range(topics))
     log = TopicLog("id", 1, 500, 10_000, 10**7)

@@ -5,6 +5,9 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from datetime import UTC, datetime
+
+import pytest
 
 from seawall.adapters.greptimedb.keys import Comparison, KeyStore, KeyValue, View
 from seawall.adapters.greptimedb.metadata import GreptimeMetadata
@@ -126,3 +129,31 @@ def test_a_table_that_skips_its_log_keeps_its_topic_and_is_known_for_it() -> Non
 def test_of_a_table_that_never_had_a_log_nothing_is_said() -> None:
     options = {"1": json.dumps({"wal.provider": "noop"})}
     assert not snapshot(table(MITO, region_options={"skip_wal": "true"}, region_wal_options=options)).unlogged
+
+
+def test_a_table_that_was_dropped_softly_is_known_with_its_end() -> None:
+    """Its tombstones keep its topic, as those of any table that is being dropped."""
+    markers = {
+        "__tombstone/__dropped_at/1024": "1790000000000",
+        "__tombstone/__retention_expires_at/1024": "1790604800000",
+        "__tombstone/__dropped_at/1026": "1790000000000",
+        "__tombstone/__drop_generation/1024": "a",
+    }
+    found = snapshot(buried(table(MITO)), buried(table(OTHER)), buried(table(region_of(1027, 1))), markers)
+    assert found.kept_dropped == {1024: datetime(2026, 9, 28, 14, 13, 20, tzinfo=UTC), 1026: None}
+    regions = build_regions([], found).regions
+    dropped = dict(zip(regions.region.tolist(), regions.dropped.tolist(), strict=True))
+    assert dropped == {MITO: True, OTHER: True, region_of(1027, 1): False}
+
+
+@pytest.mark.parametrize("value", ["", "soon", "99999999999999999999", "-1e3"])
+def test_an_end_that_is_no_time_stops_nobody(value: str) -> None:
+    markers = {"__tombstone/__dropped_at/1024": "1", "__tombstone/__retention_expires_at/1024": value}
+    assert snapshot(buried(table(MITO)), markers).kept_dropped == {1024: None}
+
+
+def test_what_was_undropped_is_no_dropped_table() -> None:
+    """Its keys are back; of a marker that is left nobody speaks."""
+    found = snapshot(table(MITO), buried(table(OTHER)), {"__tombstone/__dropped_at/1024": "1"})
+    regions = build_regions([], found).regions
+    assert not regions.dropped.any()

@@ -231,7 +231,13 @@ def _table(rows: list[tuple[int, str, int]], chosen: Mapping[int, RegionReport],
         metadata_idle=Ids.of(inner.idle_entry_id for inner in metadata),
         opening=mask_of((_is_opening(*pair) for pair in zip(routes, reports, strict=True)), count),
         idle_is_durable=mask_of((not route.may_have_staged for route in routes), count),
+        dropped=mask_of((_is_dropped(name, region, snapshot) for _, name, region in rows), count),
     )
+
+
+def _is_dropped(topic: str, region: int, snapshot: MetadataSnapshot) -> bool:
+    lives = (topic, region) in snapshot.region_keys or topic in snapshot.wal_topics.get(region, ())
+    return not lives and region // 2**32 in snapshot.kept_dropped
 
 
 _NO_ROUTE = Route(None, LeaderState.NORMAL, 0)

@@ -434,6 +434,11 @@ class FakeMetadataStore:
             tombstoned_topics={**self._now.tombstoned_topics, region_id: frozenset({topic})},
         )
 
+    def drop_softly(self, topic: str, region_id: int, until: datetime | None) -> None:
+        """The table of a region is dropped, and may be undropped until then."""
+        self.bury_region(topic, region_id)
+        self._now = replace(self._now, kept_dropped={**self._now.kept_dropped, region_id >> 32: until})
+
     def drop_region(self, topic: str, region_id: int) -> None:
         """Removes all keys of a region, its tombstone too."""
         self.bury_region(topic, region_id)

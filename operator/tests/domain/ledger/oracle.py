@@ -29,6 +29,8 @@ class Region:
     opening: bool
     idle_is_durable: bool = True
     """Its rows cannot have left the memtable without becoming durable."""
+    dropped: bool = False
+    """Its table was dropped, and may be undropped."""
     dead: bool = False
     """A person declared it dead, and nothing contradicts it."""
     contradicted: bool = False
@@ -189,8 +191,10 @@ def _reason(  # noqa: C901, PLR0911, PLR0912 - the design's list, in its order
         return "RegionStartUnknown"
     if topic.unmapped:
         return "RegionUnmapped"
-    if topic.vanished or any(not region.reported for region in regions):
+    if topic.vanished or any(not region.reported and not region.dropped for region in regions):
         return "RegionMissing"
+    if any(not region.reported for region in regions):
+        return "RegionDropped"
     if any(region.stale for region in regions):
         return "RegionStale"
     if any(region.opening for region in regions):

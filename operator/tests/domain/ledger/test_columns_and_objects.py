@@ -60,6 +60,7 @@ SNAPSHOTS = st.builds(
     ),
     datanodes=st.just({}),
     store_id=st.just("etcd/1/"),
+    kept_dropped=st.just({}) | st.dictionaries(REGIONS.map(lambda region: region >> 32), st.none(), max_size=2),
 )
 
 

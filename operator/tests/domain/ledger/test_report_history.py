@@ -76,6 +76,7 @@ def rows(count: int, report: int | None, leader: int, epoch: int | None, route: 
         metadata_idle=none,
         opening=no,
         idle_is_durable=no,
+        dropped=no,
     )
 
 

@@ -45,6 +45,7 @@ REGION = st.builds(
     reported_twice=USUALLY,
     opening=RARELY,
     idle_is_durable=st.booleans(),
+    dropped=RARELY,
     dead=RARELY,
     contradicted=RARELY,
 )
@@ -133,6 +134,7 @@ def as_inputs(cluster: oracle.Cluster, topics: Sequence[oracle.Topic]) -> tuple[
         metadata_idle=_inner(regions, 1, lambda inner: inner.idle),
         opening=_mask(region.opening for region in regions),
         idle_is_durable=_mask(region.idle_is_durable for region in regions),
+        dropped=_mask(region.dropped for region in regions),
     )
     freshness = Freshness(
         _mask(region.stale for region in regions),

@@ -6,6 +6,7 @@ from collections import defaultdict
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from datetime import datetime
 from itertools import chain
 
 from seawall.adapters.greptimedb import metadata_values as values
@@ -89,6 +90,7 @@ class GreptimeMetadata:
                 datanodes=_addresses(_pairs(view, values.DATANODE_ADDRESSES)),
                 issued=view.issued,
                 unlogged=frozenset(tables.unlogged),
+                kept_dropped=_kept_dropped(view) if buried else {},
             )
 
     def claim(self, prefix: str, owner: str, before: str | None) -> bool:
@@ -229,6 +231,16 @@ def _routes(pairs: Pairs) -> Iterator[tuple[int, Route]]:
         with _sense_of(pair):
             routes = list(values.read_table_route(pair.value, pair.mod_revision))
         yield from routes
+
+
+def _kept_dropped(view: View) -> Mapping[int, datetime | None]:
+    """The tables that were dropped softly, and until when each can be undropped."""
+    until = {rest: values.read_time(pair.value) for rest, pair in _pairs(view, values.KEPT_UNTIL)}
+    found: dict[int, datetime | None] = {}
+    for rest, pair in _pairs(view, values.DROPPED_AT):
+        with _sense_of(pair):
+            found[int(rest)] = until.get(rest)
+    return found
 
 
 def _addresses(pairs: Pairs) -> Mapping[int, str]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from datetime import UTC, datetime
 from typing import Any, NamedTuple
 
 import msgspec
@@ -22,6 +23,9 @@ DATANODE_ADDRESSES = "__node_address/0/"
 TABLE_NAMES = "__table_name/"
 TOMBSTONES = "__tombstone/"
 """A dropped table's keys live on as copies, with this before the whole key, until the drop cannot be undone."""
+DROPPED_AT, KEPT_UNTIL = TOMBSTONES + "__dropped_at/", TOMBSTONES + "__retention_expires_at/"
+"""With the id of a table that was dropped softly: `delete_table_metadata_with_retention`, `src/common/meta/src/key.rs`
+(v1.2.0-beta.1, Enterprise)."""
 MAINTENANCE = ("__switches/maintenance", "__maintenance")
 """Either key, with whatever value: the database is in maintenance. The second one was written before 0.16."""
 
@@ -127,6 +131,14 @@ def read_table_route(value: str, mod_revision: int) -> Iterator[tuple[int, Route
             may_have_staged,
         )
         yield region_id(region["region"]["id"]), route
+
+
+def read_time(value: str) -> datetime | None:
+    """Milliseconds since 1970; None: it is no time. It is only told, so it stops nobody."""
+    try:
+        return datetime.fromtimestamp(int(value) / 1000, UTC)
+    except (ValueError, OverflowError, OSError):
+        return None
 
 
 def read_address(rest: str, value: str) -> tuple[int, str]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from datetime import datetime
 from enum import StrEnum
 
 
@@ -152,6 +153,9 @@ class MetadataSnapshot:
     unlogged: frozenset[int] = frozenset()
     """Regions whose rows are written to their topic no more (`skip_wal`). What was written before is needed as ever,
     and what is written since is nowhere but in memory until they flush."""
+
+    kept_dropped: Mapping[int, datetime | None] = field(default_factory=dict)
+    """By id the tables that were dropped and may be undropped, until then (None: nobody says until when)."""
 
     @property
     def issued_revision(self) -> int:

@@ -15,6 +15,7 @@ from seawall.domain.ledger.observation import Observation
 from seawall.domain.ledger.reasons import Reason
 from seawall.domain.ledger.replay import longest_replay
 from seawall.domain.ledger.rules import BY_REGION
+from seawall.domain.text import few, written
 
 
 @dataclass(frozen=True, slots=True)
@@ -236,6 +237,16 @@ def build_lines(observation: Observation, ledger: Ledger) -> tuple[TopicLine, ..
     return tuple(_with_finding(observation, line) for line in lines if line.name in observation.topics)
 
 
+def _dropped(observation: Observation, topic: str) -> str:
+    """Which tables of a topic were dropped and until when they may be undropped, as a clause."""
+    table, kept = observation.assessment.table, observation.read.snapshot.kept_dropped
+    rows = table.regions.dropped & (table.regions.topic == table.names.index(topic))
+    tables = sorted({int(region) >> 32 for region in table.regions.region[rows]})
+    ends = {each: kept.get(each) for each in tables}
+    clauses = (f"table {each}" + (f" until {written(at)}" if at else "") for each, at in ends.items())
+    return f"dropped, may be undropped: {few(clauses)}"
+
+
 def line_to_json(line: TopicLine) -> Mapping[str, object]:
     """A line as the operator serves it, with what a person can do."""
     return {**asdict(line), "remedy": None if line.reason is None else line.reason.remedy}
@@ -245,6 +256,8 @@ def _with_finding(observation: Observation, line: TopicLine) -> TopicLine:
     """What the identity fence found, or which hold cannot be read, says more than the reason."""
     if line.reason is Reason.CONTESTED:
         return replace(line, message=f"{line.message} Found: WALCluster {observation.contender}.")
+    if line.reason is Reason.REGION_DROPPED:
+        return replace(line, message=f"{line.message} Found: {_dropped(observation, line.name)}.")
     if line.reason is Reason.HOLDS_UNREADABLE and observation.holds_problem is not None:
         return replace(line, message=f"{line.message} Found: {observation.holds_problem}.")
     identity = observation.assessment.identities.get(line.name)

@@ -58,6 +58,11 @@ class Reason(Explained):
         "A region of this topic has no report from its leader, or it vanished a moment ago and may come back.",
         "Start its datanode, migrate the region, or drop its table.",
     )
+    REGION_DROPPED = (
+        "RegionDropped",
+        "A table that wrote to this topic was dropped and may be undropped; it would read on from its flushed id.",
+        "Wait until its retention ends, or purge the dropped table (ADMIN purge_table) to let the topic go.",
+    )
     REGION_STALE = (
         "RegionStale",
         "The newest report of a region is older than staleAfter, or has not been seen to advance yet.",

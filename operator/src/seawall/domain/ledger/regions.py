@@ -6,13 +6,13 @@ own. Two reports by the leader's datanode count as the lower one.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import reduce
 
 import numpy as np
 
-from seawall.domain.columns import Ids, Mask, Numbers, everywhere, found_at, ids_of, rows_of
+from seawall.domain.columns import Ids, Mask, Numbers, RegionIds, everywhere, found_at, ids_of, rows_of
 from seawall.domain.dataplane.followers import Followers, find_followers
 from seawall.domain.dataplane.mapped_regions import MappedRegions, map_regions
 from seawall.domain.dataplane.metadata import MetadataSnapshot
@@ -51,7 +51,13 @@ def build_regions(
     reported, routes, mapped = RegionReports.of(reports), Routes.of(snapshot.routes), map_regions(snapshot, topics)
     unplaced = find_unplaced(reported, mapped.region, snapshot.without_topic)
     table = _table(mapped, _of_leaders(reported, routes), routes, RegionKeys.of(snapshot.region_keys))
+    table = replace(table, dropped=mapped.tombstoned & is_of_tables(mapped.region, snapshot.kept_dropped))
     return RegionsOfTopics(mapped.names, table, mapped.torn, unplaced, find_followers(reported, routes))
+
+
+def is_of_tables(regions: RegionIds, tables: Collection[int]) -> Mask:
+    """Which regions are of these tables, whose ids are in theirs."""
+    return np.isin(regions >> np.uint64(32), np.fromiter(tables, np.uint64, count=len(tables)))
 
 
 def _of_leaders(reported: RegionReports, routes: Routes) -> tuple[RegionReports, Numbers]:
@@ -123,6 +129,7 @@ def _table(mapped: MappedRegions, chosen: tuple[RegionReports, Numbers], routes:
         metadata_idle=found_at(said.metadata_idle.ids(), report),
         opening=_flagged(~routes.is_normal, route) | _flagged(~said.is_plain_leader, report),
         idle_is_durable=_flagged(~routes.may_have_staged, route),
+        dropped=np.zeros(len(mapped.region), np.bool_),
     )
 
 

@@ -97,9 +97,24 @@ def region_unmapped(case: Case) -> Mask:
     return mask_of((why is not None for why in case.topics.unmapped), len(case.topics))
 
 
+def is_missing(case: Case) -> Mask:
+    """By region, no report from the route's leader; nobody expects one of a table that was dropped."""
+    return ~case.regions.epoch.known & ~case.regions.dropped
+
+
 def region_missing(case: Case) -> Mask:
     """No report from the route's leader, or vanished for less than one grace."""
-    return case.any_region(~case.regions.epoch.known) | case.topics.vanished
+    return case.any_region(is_missing(case)) | case.topics.vanished
+
+
+def is_dropped(case: Case) -> Mask:
+    """By region, dropped with its table, which may be undropped."""
+    return ~case.regions.epoch.known & case.regions.dropped
+
+
+def region_dropped(case: Case) -> Mask:
+    """An undropped one would read on from its flushed id, whatever is announced."""
+    return case.any_region(is_dropped(case))
 
 
 def region_stale(case: Case) -> Mask:
@@ -223,7 +238,8 @@ def nothing_to_purge(case: Case) -> Mask:
 BY_REGION: Mapping[Reason, Rule] = {
     Reason.LOG_START_BEYOND_REPLAY: begins_before_the_log,
     Reason.REGION_START_UNKNOWN: reports_no_start,
-    Reason.REGION_MISSING: lambda case: ~case.regions.epoch.known,
+    Reason.REGION_MISSING: is_missing,
+    Reason.REGION_DROPPED: is_dropped,
     Reason.REGION_STALE: lambda case: case.freshness.stale,
     Reason.REGION_OPENING: lambda case: case.regions.opening,
     Reason.DECLARATION_CONTRADICTED: lambda case: case.freshness.contradicted,
@@ -239,6 +255,7 @@ LEFT_ALONE: tuple[tuple[Reason, Rule], ...] = (
     (Reason.REGION_START_UNKNOWN, region_start_unknown),
     (Reason.REGION_UNMAPPED, region_unmapped),
     (Reason.REGION_MISSING, region_missing),
+    (Reason.REGION_DROPPED, region_dropped),
     (Reason.REGION_STALE, region_stale),
     (Reason.REGION_OPENING, region_opening),
     (Reason.FOLLOWER_MISSING, follower_missing),

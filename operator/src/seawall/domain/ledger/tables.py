@@ -45,6 +45,8 @@ class Regions:
     """The route or the leader says that it is being opened, moved or staged."""
     idle_is_durable: Mask
     """What its leader saw idle is durable; else its memtable may be empty because its rows were only staged."""
+    dropped: Mask
+    """Its table was dropped and may be undropped: only tombstones know it, and nobody reports it."""
 
     def __len__(self) -> int:
         return len(self.region)

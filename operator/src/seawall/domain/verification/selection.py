@@ -17,6 +17,7 @@ UNREADABLE = frozenset(
         Reason.REGION_START_UNKNOWN,
         Reason.REGION_UNMAPPED,
         Reason.REGION_MISSING,
+        Reason.REGION_DROPPED,
         Reason.REGION_STALE,
         Reason.REGION_OPENING,
         Reason.DECLARATION_CONTRADICTED,
