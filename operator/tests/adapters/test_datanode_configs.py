@@ -13,7 +13,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 import pytest
 
 from seawall.adapters.greptimedb.datanode_settings import AT_MOST, MAX_BYTES, DatanodeConfigs
-from seawall.adapters.greptimedb.settings import read_datanode_settings, read_size
+from seawall.adapters.greptimedb.settings import read_datanode_settings, read_settings, read_size
 from seawall.adapters.http import Answer, Http
 from seawall.adapters.times import DATANODE_ANSWER_SECONDS, DATANODE_SILENT_SECONDS
 from seawall.domain.dataplane.reports import DatanodeReport
@@ -35,6 +35,21 @@ username = "greptimedb"
 password = "hidden"
 """
 KNOWN = DatanodeSettings("kafka", 2**20, overwrite_entry_start_id=True)
+
+
+@pytest.mark.parametrize(
+    ("line", "seconds"),
+    [
+        ('heartbeat_interval = "3s"', 3.0),
+        ('heartbeat_interval = "1m 5s"', 65.0),
+        ('heartbeat_interval = "often"', None),
+        ("heartbeat_interval = 3", None),
+        ("", None),
+    ],
+)
+def test_how_often_a_metasrv_wants_beats_is_read_and_stops_nobody(line: str, seconds: float | None) -> None:
+    found = read_settings(f'{line}\n[wal]\nprovider = "kafka"\n'.encode())
+    assert (found.provider, found.heartbeat_seconds) == ("kafka", seconds)
 
 
 class Server(ThreadingHTTPServer):

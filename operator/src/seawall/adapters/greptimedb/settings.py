@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 import tomllib
+from typing import Any
 
 from pydantic import BaseModel, ConfigDict, TypeAdapter
 
@@ -61,6 +62,8 @@ class _Options(BaseModel):
     model_config = ConfigDict(strict=True, frozen=True, hide_input_in_errors=True)
 
     wal: _Wal
+    heartbeat_interval: Any = None
+    """Only told: what is no duration is as if it was not there."""
 
 
 _OPTIONS, _DATANODE_OPTIONS = TypeAdapter(_Options), TypeAdapter(_DatanodeOptions)
@@ -72,14 +75,23 @@ def read_settings(body: bytes) -> WALSettings:
     Raises:
         ValueError: these are no options of a metasrv.
     """
-    wal = _OPTIONS.validate_python(tomllib.loads(body.decode())).wal
+    options = _OPTIONS.validate_python(tomllib.loads(body.decode()))
+    wal = options.wal
     return WALSettings(
         provider=wal.provider,
         topic_name_prefix=wal.topic_name_prefix,
         num_topics=wal.num_topics,
         auto_prune_seconds=None if wal.auto_prune_interval is None else read_duration(wal.auto_prune_interval),
         logical_delete=wal.auto_prune_logical_delete,
+        heartbeat_seconds=_seconds_or_none(options.heartbeat_interval),
     )
+
+
+def _seconds_or_none(value: object) -> float | None:
+    try:
+        return read_duration(str(value))
+    except ValueError:
+        return None
 
 
 def read_datanode_settings(body: bytes) -> DatanodeSettings:

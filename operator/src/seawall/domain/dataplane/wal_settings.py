@@ -63,6 +63,16 @@ class WALSettings:
     """Of a database that serves the contract; None: it is a GreptimeDB, whose version says what it can do."""
     database: str | None = None
     """Whose they are, as `MetadataSnapshot.store_id`; None: they do not say, as GreptimeDB's."""
+    heartbeat_seconds: float | None = None
+    """`heartbeat_interval` of the metasrv; None: it did not say, as versions that cannot configure it."""
+
+    @property
+    def report_seconds(self) -> float | None:
+        """How far apart reports of one datanode are: of its beats each third is stored.
+
+        `src/meta-srv/src/handler/collect_stats_handler.rs`, `MAX_CACHED_STATS_PER_KEY`.
+        """
+        return None if self.heartbeat_seconds is None else 3 * self.heartbeat_seconds
 
     @property
     def is_kafka(self) -> bool:

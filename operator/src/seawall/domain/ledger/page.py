@@ -12,6 +12,7 @@ from seawall.domain.columns import Ids, Numbers, first_by
 from seawall.domain.kafka import by_number
 from seawall.domain.ledger.ledger import Holder, Ledger, as_bytes, entries_above, entries_below, entries_to_purge, plan
 from seawall.domain.ledger.observation import Observation
+from seawall.domain.ledger.policy import Safety
 from seawall.domain.ledger.reasons import Reason
 from seawall.domain.ledger.replay import longest_replay
 from seawall.domain.ledger.rules import BY_REGION
@@ -247,6 +248,19 @@ def _dropped(observation: Observation, topic: str) -> str:
     return f"dropped, may be undropped: {few(clauses)}"
 
 
+def _slow(observation: Observation, topic: str) -> str | None:
+    """That the metasrv stores reports too rarely for staleAfter, as a clause; None: it does not, or did not say."""
+    policy, wal = observation.assessment.policies.get(topic), observation.cluster.wal
+    stale = (Safety() if policy is None else policy.safety).stale_after.total_seconds()
+    every = None if wal is None else wal.report_seconds
+    if wal is None or every is None or every < stale:
+        return None
+    return (
+        f"the metasrv's heartbeat_interval is {wal.heartbeat_seconds:g}s and it stores each third report, "
+        f"so one is up to {every:g}s old, and staleAfter is {stale:g}s: raise it, or lower the interval"
+    )
+
+
 def line_to_json(line: TopicLine) -> Mapping[str, object]:
     """A line as the operator serves it, with what a person can do."""
     return {**asdict(line), "remedy": None if line.reason is None else line.reason.remedy}
@@ -258,6 +272,8 @@ def _with_finding(observation: Observation, line: TopicLine) -> TopicLine:
         return replace(line, message=f"{line.message} Found: WALCluster {observation.contender}.")
     if line.reason is Reason.REGION_DROPPED:
         return replace(line, message=f"{line.message} Found: {_dropped(observation, line.name)}.")
+    if line.reason is Reason.REGION_STALE and (slow := _slow(observation, line.name)) is not None:
+        return replace(line, message=f"{line.message} Found: {slow}.")
     if line.reason is Reason.HOLDS_UNREADABLE and observation.holds_problem is not None:
         return replace(line, message=f"{line.message} Found: {observation.holds_problem}.")
     identity = observation.assessment.identities.get(line.name)

@@ -66,7 +66,10 @@ class Reason(Explained):
     REGION_STALE = (
         "RegionStale",
         "The newest report of a region is older than staleAfter, or has not been seen to advance yet.",
-        "Look whether its datanode runs and reports.",
+        (
+            "Look whether its datanode runs and reports; if all topics are so most of the time, whether staleAfter is "
+            "longer than three times heartbeat_interval of the metasrv."
+        ),
     )
     REGION_OPENING = (
         "RegionOpening",
