@@ -52,6 +52,15 @@ def test_how_often_a_metasrv_wants_beats_is_read_and_stops_nobody(line: str, sec
     assert (found.provider, found.heartbeat_seconds) == ("kafka", seconds)
 
 
+def test_a_metasrv_says_whether_dropped_tables_may_come_back() -> None:
+    wal = '[wal]\nprovider = "kafka"\n'
+    assert not read_settings(wal.encode()).soft_drop
+    assert not read_settings(f"{wal}[gc]\nenable = true\n".encode()).soft_drop
+    assert read_settings(f"{wal}[gc.experimental_soft_drop]\nenable = true\nretention = '7days'\n".encode()).soft_drop
+    with pytest.raises(ValueError, match="enable"):
+        read_settings(f'{wal}[gc.experimental_soft_drop]\nenable = "perhaps"\n'.encode())
+
+
 class Server(ThreadingHTTPServer):
     """Whose queue is long enough for all that come at once."""
 

@@ -141,7 +141,7 @@ class LedgerReader:
         if asked.run is not None:
             found = remembered.witnesses.ask(opened.logs, found, read)
         cluster, snapshot = asked.cluster, parts.database.snapshot
-        announces = parts.database.prune_mode == PruneMode(Mode.B)
+        announces = parts.database.prune_mode.may_announce
         return Observation(
             ObservedCluster(
                 cluster.metadata.uid,

@@ -81,6 +81,8 @@ class Cluster:
     """Another WALCluster claims the same topics."""
     fence_broken: bool = False
     """Of any topic."""
+    undrops: bool = False
+    """A dropped table may come back, by the flushed ids of its manifests."""
 
 
 @dataclass(frozen=True)
@@ -113,9 +115,11 @@ def flushed_to(region: Region) -> int | None:
     )
 
 
-def prunable(region: Region, mode: str) -> int | None:
+def prunable(region: Region, mode: str, *, undrops: bool = False) -> int | None:
     if not region.reported:
         return None
+    if undrops:
+        return least_if_all_known([inner.flushed for inner in region.inner])
     found: list[int | None] = []
     for inner in region.inner:
         if inner.flushed is None:
@@ -153,7 +157,7 @@ def _floor(cluster: Cluster, topic: Topic, *, deleting: bool) -> int | None:
         if cluster.mode == "B":
             now = None if now is None or topic.marker is None else max(now, topic.marker)
     elif cluster.mode == "B":
-        lowest = least_if_all_known([prunable(region, "B") for region in topic.regions])
+        lowest = least_if_all_known([prunable(region, "B", undrops=cluster.undrops) for region in topic.regions])
         lowest = None if lowest is None else least_known(lowest, *topic.followers)
         now = None if lowest is None or topic.marker is None else max(lowest, topic.marker)
     else:

@@ -36,7 +36,22 @@ class Mutant:
     """A second change that the first one needs."""
 
 
+PRUNABLE = "prunable = offsets.prunable(regions, inputs.freshness, mode, undrops=inputs.prune_mode.undrops)"
 MUTANTS = (
+    Mutant(
+        "an undropped region reads the marker",
+        f"{LEDGER}/offsets.py",
+        "    if undrops and mode is Mode.B:\n",
+        "    if False:\n",
+        "test_undrop.test_nothing_beyond_the_manifests_flushed_ids_is_announced()",
+    ),
+    Mutant(
+        "a region of a dropped table is nobody's business",
+        f"{LEDGER}/rules.py",
+        "    (Reason.REGION_DROPPED, region_dropped),\n",
+        "",
+        "test_undrop.test_a_topic_with_a_dropped_table_stays()",
+    ),
     Mutant(
         "what was staged counts as durable",
         f"{LEDGER}/offsets.py",
@@ -112,8 +127,8 @@ MUTANTS = (
     Mutant(
         "marker inside prunable",
         f"{LEDGER}/ledger.py",
-        "prunable = offsets.prunable(regions, inputs.freshness, mode)\n    floor = offsets.to_be_recorded",
-        "prunable = greatest(offsets.prunable(regions, inputs.freshness, mode), topics.marker.take(regions.topic))\n"
+        f"{PRUNABLE}\n    floor = offsets.to_be_recorded",
+        f"{PRUNABLE}\n    prunable = greatest(prunable, topics.marker.take(regions.topic))\n"
         "    floor = offsets.to_be_recorded",
         "test_rules.test_the_region_that_needs_the_oldest_record_is_named()",
     ),

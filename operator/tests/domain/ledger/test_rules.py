@@ -92,6 +92,7 @@ CLUSTER = st.builds(
     holds_readable=USUALLY,
     stopped=RARELY,
     contested=RARELY,
+    undrops=st.booleans(),
 )
 
 
@@ -182,7 +183,8 @@ def as_inputs(cluster: oracle.Cluster, topics: Sequence[oracle.Topic]) -> tuple[
         follower_silent=_mask(None in topic.followers for topic in topics),
         follower_names=tuple("a follower" if topic.followers else None for topic in topics),
     )
-    prune_mode = PruneMode(Mode(cluster.mode), next((r for r in Reason if r == cluster.report_only), None))
+    reason = next((r for r in Reason if r == cluster.report_only), None)
+    prune_mode = PruneMode(Mode(cluster.mode), reason, undrops=cluster.undrops)
     return Inputs(prune_mode, table, freshness, rows, bounds), Ids.of(topic.recorded for topic in topics)
 
 

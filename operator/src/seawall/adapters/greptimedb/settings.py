@@ -58,10 +58,23 @@ class _DatanodeOptions(BaseModel):
     wal: _DatanodeWal
 
 
+class _SoftDrop(BaseModel):
+    model_config = ConfigDict(strict=True, frozen=True, hide_input_in_errors=True)
+
+    enable: bool = False
+
+
+class _Gc(BaseModel):
+    model_config = ConfigDict(strict=True, frozen=True, hide_input_in_errors=True)
+
+    experimental_soft_drop: _SoftDrop = _SoftDrop()
+
+
 class _Options(BaseModel):
     model_config = ConfigDict(strict=True, frozen=True, hide_input_in_errors=True)
 
     wal: _Wal
+    gc: _Gc = _Gc()
     heartbeat_interval: Any = None
     """Only told: what is no duration is as if it was not there."""
 
@@ -84,6 +97,7 @@ def read_settings(body: bytes) -> WALSettings:
         auto_prune_seconds=None if wal.auto_prune_interval is None else read_duration(wal.auto_prune_interval),
         logical_delete=wal.auto_prune_logical_delete,
         heartbeat_seconds=_seconds_or_none(options.heartbeat_interval),
+        soft_drop=options.gc.experimental_soft_drop.enable,
     )
 
 

@@ -24,6 +24,8 @@ class LeaderState(StrEnum):
 class TopicMarker:
     """The pruned marker of a topic: the database needs nothing at and below it when it opens a region.
 
+    But for a region of a table that was dropped and is undropped: it reads from its flushed ids on (ADR 81).
+
     0 is a value (nothing is pruned); None: the key is there and holds no marker.
     """
 

@@ -66,6 +66,9 @@ class WALSettings:
     heartbeat_seconds: float | None = None
     """`heartbeat_interval` of the metasrv; None: it did not say, as versions that cannot configure it."""
 
+    soft_drop: bool = False
+    """`[gc.experimental_soft_drop] enable` (Enterprise, since 1.2): a dropped table may be undropped."""
+
     @property
     def report_seconds(self) -> float | None:
         """How far apart reports of one datanode are: of its beats each third is stored.

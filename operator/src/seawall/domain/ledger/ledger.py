@@ -98,7 +98,7 @@ def plan(inputs: Inputs) -> Ledger:
     """What a run that begins now would get to, if nothing changed."""
     inputs = inputs.without_dead()
     regions, topics, mode = inputs.regions, inputs.topics, inputs.prune_mode.mode
-    prunable = offsets.prunable(regions, inputs.freshness, mode)
+    prunable = offsets.prunable(regions, inputs.freshness, mode, undrops=inputs.prune_mode.undrops)
     floor = offsets.to_be_recorded(prunable, regions, topics, mode, inputs.bounds)
     return _decide(inputs, prunable, floor, needs_evidence=False)
 
@@ -107,7 +107,7 @@ def permit(inputs: Inputs, recorded: Ids) -> Ledger:
     """What may be deleted now, of topics whose value was seen (and in mode B announced) before."""
     inputs = inputs.without_dead()
     regions, topics, mode = inputs.regions, inputs.topics, inputs.prune_mode.mode
-    prunable = offsets.prunable(regions, inputs.freshness, mode)
+    prunable = offsets.prunable(regions, inputs.freshness, mode, undrops=inputs.prune_mode.undrops)
     floor = offsets.floor(recorded, offsets.read_again(regions, topics, mode, inputs.bounds.unused))
     return _decide(inputs, prunable, floor, needs_evidence=True)
 

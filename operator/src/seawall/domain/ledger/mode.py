@@ -19,6 +19,10 @@ those: nothing new is promised, nothing deleted, and what was promised stands un
 otherwise than declared and deletes nothing endangers nothing, but somebody is wrong: nothing is deleted until both say
 the same.
 
+One opener does not read it: UNDROP TABLE (Enterprise, since 1.2.0-beta.1; `src/common/meta/src/ddl/undrop_table.rs`,
+`open_regions`) opens a region by its flushed ids. Where the metasrv says that tables are dropped softly, mode B goes no
+further than those (ADR 81); in mode A the marker is the database's own, and so is its mistake.
+
 Any other database says itself what it can do (docs/any-database.md), and is asked again right before each act:
 
 | it declares | what Seawall does |
@@ -65,6 +69,13 @@ class PruneMode:
     """Whether the database deletes records by itself, so that no hold is worth anything; None: nobody knows."""
     cure: str = ""
     """Of a database that deletes: what ends it, as a clause."""
+    undrops: bool = False
+    """A dropped table may come back, and opens by its flushed ids alone: `Mode.B` announces nothing beyond them."""
+
+    @property
+    def may_announce(self) -> bool:
+        """Whether Seawall moves markers, and nothing is against it."""
+        return self.mode is Mode.B and self.report_only is None and self.database_deletes is False
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,11 +108,11 @@ LOGICAL = "auto_prune_logical_delete = true"
 
 def prune_mode_of(database: VersionedDatabase) -> PruneMode:
     """By what runs; where that is not known, nothing may be deleted."""
-    found = _by_versions(database)
+    found = replace(_by_versions(database), undrops=database.wal is not None and database.wal.soft_drop)
     deletes = database_deletes(database)
     if deletes:
         cure = f"set {cure_of(database.running or database.version)}, in the [wal] of every metasrv"
-        return PruneMode(found.mode, Reason.SECOND_PRUNER, database_deletes=True, cure=cure)
+        return replace(found, report_only=Reason.SECOND_PRUNER, database_deletes=True, cure=cure)
     reason = found.report_only
     if database.wal is None:
         reason = reason or Reason.SETTINGS_UNKNOWN

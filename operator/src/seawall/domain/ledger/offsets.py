@@ -14,7 +14,8 @@ choice, the safe reading was taken:
 * Nor does it count where rows may have left the memtable without becoming durable (`Route.may_have_staged`): a restart
   would read them from the log. A region that is idle is then moved on by the checkpoint that the database stores.
 * In mode A and B the value that is read again is the marker; in mode B a marker that was announced before by somebody
-  else is as good, because every opener reads it.
+  else is as good, because every opener reads it: but for UNDROP TABLE, which opens a region by its manifest's flushed
+  ids. Where tables may be undropped mode B announces nothing beyond these, neither by idle ids nor by checkpoints.
 * `reads_from` is unknown while the marker is: the reason is then `MarkerMissing`, no disaster.
 """
 
@@ -34,10 +35,17 @@ def flushed_to(regions: Regions) -> Ids:
     return choose(regions.metric, least_of_all(data, metadata), data)
 
 
-def prunable(regions: Regions, freshness: Freshness, mode: Mode) -> Ids:
-    """The max(flushed to, idle to if the database reads the marker when it opens a region); never the marker itself."""
+def prunable(regions: Regions, freshness: Freshness, mode: Mode, *, undrops: bool = False) -> Ids:
+    """The max(flushed to, idle to if the database reads the marker when it opens a region); never the marker itself.
+
+    `undrops`: in mode B the manifest's flushed ids alone.
+    """
     if not mode.reads_marker:
         return flushed_to(regions)
+    if undrops and mode is Mode.B:
+        return choose(
+            regions.metric, least_of_all(regions.data_flushed, regions.metadata_flushed), regions.data_flushed
+        )
     counts = freshness.settled & regions.idle_is_durable
     data_idle, metadata_idle = regions.data_idle.only(counts), regions.metadata_idle.only(counts)
     flushed = regions.data_flushed.known
