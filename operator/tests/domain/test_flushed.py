@@ -8,7 +8,8 @@ from datetime import UTC, datetime
 
 import pytest
 
-from seawall.domain.dataplane.flush import Flushed, why_less_flushed
+from seawall.domain.dataplane.flush import Flushed, why_followed, why_less_flushed
+from seawall.domain.dataplane.metadata import LeaderState, Route
 from seawall.domain.dataplane.reports import InnerReport, RegionReport, RegionRole
 
 NOW = datetime(2026, 11, 22, 9, 0, tzinfo=UTC)
@@ -60,6 +61,30 @@ def follower(datanode: int) -> RegionReport:
 )
 def test_no_follower_may_be_new_where_they_count(followers: frozenset[int] | None, why: str | None) -> None:
     assert why_less_flushed({7: Flushed(1, 40, followers=followers)}, [report(40), follower(2)]) == why
+
+
+def test_who_said_to_follow_when_it_was_decided_is_not_new() -> None:
+    before = Flushed(1, 40, followers=frozenset({3}), unnamed=frozenset({2}))
+    assert why_less_flushed({7: before}, [report(40), follower(2), follower(3)]) is None
+    why = why_less_flushed({7: before}, [report(40), follower(4)])
+    assert why == "region 7 has a follower on datanode 4 that is new"
+
+
+@pytest.mark.parametrize(
+    ("counted", "named", "why"),
+    [
+        (frozenset({3}), (3,), None),
+        (frozenset({3}), (), None),
+        (frozenset({3}), (2, 3), "region 7 has a follower on datanode 2 that is new"),
+        (None, (2, 3), None),
+    ],
+)
+def test_a_route_may_name_nobody_who_was_not_counted(
+    counted: frozenset[int] | None, named: tuple[int, ...], why: str | None
+) -> None:
+    routes = {7: Route(1, LeaderState.NORMAL, 5, named), 8: Route(1, LeaderState.NORMAL, 5, (9,))}
+    assert why_followed({7: Flushed(1, 40, followers=counted)}, routes) == why
+    assert why_followed({6: Flushed(1, 40, followers=counted)}, routes) is None, "it is gone"
 
 
 def test_a_leader_without_a_lease_is_no_follower() -> None:

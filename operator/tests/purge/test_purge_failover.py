@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
+
 import pytest
 
 from seawall.api.meta import Key
@@ -103,3 +106,71 @@ def test_who_says_to_lead_since_it_was_decided_stops_the_announcement() -> None:
     assert skipped(world.settle(world.process(calls))) == {}
     assert asked[:3] == [0, 0, 0], "it was decided again"
     assert world.log_starts() == FULL
+
+
+def dropped(world: World, node: int = 3) -> None:
+    """A standby's datanode dies, and the route drops it: its last report stays."""
+    world.data_plane.datanodes = node + 1
+    world.store.put_datanode(node)
+    world.data_plane.followers[REGION, node] = 5
+    world.store.put_followers(REGION, node)
+    world.data_plane.reports()
+    world.data_plane.stopped.add(node)
+    world.store.put_followers(REGION)
+
+
+@pytest.mark.parametrize("make", [World, partial(ContractWorld, capabilities=ALL)])
+def test_a_former_follower_whose_last_report_stays_stops_no_announcement(make: Callable[[], World]) -> None:
+    """No route names it, so it needs nothing; it said so when it was decided, too."""
+    world = make()
+    dropped(world)
+    world.start_run()
+    assert skipped(world.settle()) == {}
+    assert world.log_starts() == FULL
+
+
+def test_a_candidate_that_was_given_up_and_goes_on_to_report_stops_no_announcement() -> None:
+    world = World()
+    world.data_plane.followers[REGION, 1] = 0
+    world.start_run()
+    assert skipped(world.settle()) == {}
+    assert world.log_starts() == FULL
+
+
+def at_the_announcement(world: World, happens: Callable[[], object]) -> Calls:
+    """Once, when the reports are read that the announcement asks for."""
+    calls, asked = Calls(world.check), [0]
+
+    def before(name: str) -> None:
+        if name == "reports" and "claim" in calls.names:
+            asked[0] += 1
+            if asked[0] == 2:  # the observation, then the announcement
+                happens()
+
+    calls.before = before
+    return calls
+
+
+def test_who_follows_since_it_was_decided_stops_the_announcement() -> None:
+    """It reports only since then, and the route names it."""
+    world = World()
+    world.start_run()
+
+    def is_listed() -> None:
+        world.data_plane.followers[REGION, 2] = 0
+        world.store.put_followers(REGION, 2)
+
+    world.settle(world.process(at_the_announcement(world, is_listed)))
+    assert (world.store.snapshot().topics[TOPIC].pruned_entry_id, world.log_starts()[TOPIC]) == (0, 0)
+    assert {**world.log_starts(), TOPIC: FULL[TOPIC]} == FULL, "the other topics go in the same run"
+
+
+def test_a_candidate_that_the_route_names_since_it_was_decided_stops_the_announcement() -> None:
+    """It reported before, and nobody counted it: from now on what it lacks has to stay."""
+    world = World()
+    world.data_plane.followers[REGION, 2] = 0
+    world.start_run()
+    calls = at_the_announcement(world, lambda: world.store.put_followers(REGION, 2))
+    world.settle(world.process(calls))
+    assert (world.store.snapshot().topics[TOPIC].pruned_entry_id, world.log_starts()[TOPIC]) == (0, 0)
+    assert {**world.log_starts(), TOPIC: FULL[TOPIC]} == FULL, "the other topics go in the same run"

@@ -22,7 +22,9 @@ from seawall.controllers import permission, topic_deletion
 from seawall.controllers import purge as wal_purge
 from seawall.domain.cluster import needed
 from seawall.domain.columns import MAX_OFFSET
+from seawall.domain.dataplane import flush
 from seawall.domain.dataplane.metadata import MarkerMove
+from seawall.domain.dataplane.reports import RegionRole
 from seawall.domain.ledger import assess, dead_watch, mode, offsets, rules
 from seawall.domain.ledger.declared import hold_of, policy_of
 from seawall.domain.ledger.held import Claim, Hold
@@ -40,8 +42,10 @@ from seawall.observe.topic_logs import read_logs
 from tests.cluster import test_topic_deletion as deletions
 from tests.fakes.dataplane import FakeMetadataStore, settings
 from tests.purge import test_purge_dead as dead
+from tests.purge import test_purge_failover as failover
 from tests.purge import test_purge_run as stories
 from tests.support.mutants import Mutant, find_survivors
+from tests.worlds.purge_world import World
 
 Patch = pytest.MonkeyPatch
 
@@ -54,6 +58,23 @@ def no_reread(patch: Patch) -> None:
 def no_flushed(patch: Patch) -> None:
     """What regions have flushed is not asked again before their markers are announced."""
     patch.setattr(wal_purge, "require_flushed", lambda *_: None)
+
+
+def noted_by_routes_only(patch: Patch) -> None:
+    """Who says to follow a region, and is named by no route, is taken for new at each announcement."""
+    patch.setattr(state.RegionReports, "followers", lambda _: {})
+
+
+def routes_asked_once(patch: Patch) -> None:
+    """Whether a route names by now who was not counted is not asked right before the announcement."""
+    patch.setattr(permission, "why_followed", lambda *_: None)
+
+
+def any_follower_may_be_new(patch: Patch) -> None:
+    """Nobody who follows is new right before the announcement."""
+    honest = flush._is_new
+    is_follower = RegionRole.FOLLOWER
+    patch.setattr(flush, "_is_new", lambda report, before: report.role is not is_follower and honest(report, before))
 
 
 def no_topic_id(patch: Patch) -> None:
@@ -293,6 +314,10 @@ def back_and_no_more_declared() -> None:
     dead.test_a_region_that_comes_back_in_the_middle_stops_it(restarts=False, removes=True)
 
 
+def former_follower() -> None:
+    failover.test_a_former_follower_whose_last_report_stays_stops_no_announcement(World)
+
+
 def refused_and_restarted() -> None:
     with pytest.MonkeyPatch.context() as patch:
         stories.test_a_kafka_that_deletes_nothing_is_named_also_by_an_operator_that_starts_anew(patch)
@@ -305,6 +330,10 @@ MUTANTS: tuple[Mutant, ...] = (
     (requested_ignored, stories.test_a_requested_hold_counts_before_anybody_looked_at_it),
     (unreadable_hold_skipped, stories.test_a_hold_that_cannot_be_read_stops_everything),
     (no_flushed, stories.test_a_datanode_that_starts_from_an_older_manifest_before_the_announcement_stops_it),
+    (noted_by_routes_only, former_follower),
+    (noted_by_routes_only, failover.test_a_candidate_that_was_given_up_and_goes_on_to_report_stops_no_announcement),
+    (routes_asked_once, failover.test_a_candidate_that_the_route_names_since_it_was_decided_stops_the_announcement),
+    (any_follower_may_be_new, failover.test_who_follows_since_it_was_decided_stops_the_announcement),
     (no_region_keys, stories.test_a_region_that_is_born_before_the_announcement_stops_its_topic),
     (no_intent, stories.test_the_transcript_of_a_whole_run),
     (delete_before_announce, stories.test_a_region_that_is_born_before_the_delete_reads_from_the_announced_marker),

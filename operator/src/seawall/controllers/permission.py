@@ -7,7 +7,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping
 from seawall.api.meta import Key
 from seawall.api.v1alpha1.cluster import WALCluster
 from seawall.domain.cluster.identity import is_about_the_claim
-from seawall.domain.dataplane.flush import Flushed, why_less_flushed
+from seawall.domain.dataplane.flush import Flushed, why_followed, why_less_flushed
 from seawall.domain.dataplane.identity import why_of_another
 from seawall.domain.dataplane.region_reports import region_reports
 from seawall.domain.errors import Conflict, OutsideUnavailable, Refused
@@ -177,13 +177,18 @@ def require_settings(opened: OpenedCluster, decided: ObservedCluster) -> None:
 def require_flushed(opened: OpenedCluster, decided: ObservedCluster, flushed: Mapping[int, Flushed]) -> None:
     """Reads the reports again: they are of the database decided about, and no region has flushed less than then.
 
+    Where somebody said to follow whom no route named, the routes are read again, too: it may be a follower by now.
+
     Raises:
-        Conflict: they are another's, one has, or its leader does not report it any more.
+        Conflict: they are another's, one has, its leader does not report it any more, or it has a new follower.
         OutsideUnavailable: the database did not answer.
     """
     reports = opened.parts.data_plane.reports()
     why = why_of_another(None if decided.wal is None else decided.wal.database, reports)
     why = why or why_less_flushed(flushed, region_reports(reports))
+    unsure = {region: before for region, before in flushed.items() if before.unnamed}
+    if why is None and unsure:
+        why = why_followed(unsure, opened.parts.metadata_store.snapshot().routes)
     if why is not None:
         raise Conflict(why)
 

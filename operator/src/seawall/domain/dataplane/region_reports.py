@@ -98,10 +98,12 @@ class RegionReports(Sequence[RegionReport]):
         several = np.zeros(len(region), np.bool_)
         several[1:] |= same
         several[:-1] |= same
-        found: dict[int, set[int]] = {}
-        for one, node in zip(region[several].tolist(), datanode[several].tolist(), strict=True):
-            found.setdefault(one, set()).add(node)
-        return {one: frozenset(nodes) for one, nodes in found.items()}
+        return _datanodes_by(region[several], datanode[several])
+
+    def followers(self) -> dict[int, frozenset[int]]:
+        """By region which datanodes believe that they follow it, whomever its route names."""
+        follows = ~self.claims_to_lead
+        return _datanodes_by(self.region[follows], self.datanode[follows])
 
     @property
     def is_plain_leader(self) -> Mask:
@@ -161,6 +163,13 @@ class RegionReports(Sequence[RegionReport]):
 
     def __iter__(self) -> Iterator[RegionReport]:
         return (self[row] for row in range(len(self)))
+
+
+def _datanodes_by(region: RegionIds, datanode: RegionIds) -> dict[int, frozenset[int]]:
+    found: dict[int, set[int]] = {}
+    for one, node in zip(region.tolist(), datanode.tolist(), strict=True):
+        found.setdefault(one, set()).add(node)
+    return {one: frozenset(nodes) for one, nodes in found.items()}
 
 
 def region_reports(reports: Iterable[DatanodeReport]) -> RegionReports:

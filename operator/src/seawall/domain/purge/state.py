@@ -204,13 +204,16 @@ class RunState:
         wanted[[self.rows[topic] for topic in topics]] = True
         found: dict[int, Flushed] = {}
         known = self.observation.assessment.table.followers.by_region()
-        claims = RegionReports.of(self.observation.read.reports).claimants()
+        reports = RegionReports.of(self.observation.read.reports)
+        claims, follows = reports.claimants(), reports.followers()
         for row in np.flatnonzero(wanted[regions.topic]):
             leader, data = regions.leader.at(row), regions.data_flushed.at(row)
             if leader is not None and data is not None:
                 region, metadata = int(regions.region[row]), regions.metadata_flushed.at(row)
                 followers = known.get(region, frozenset()) if self._counts_followers(regions.topic[row]) else None
-                found[region] = Flushed(leader, data, metadata, followers, claims.get(region, frozenset()))
+                unnamed = frozenset() if followers is None else follows.get(region, frozenset()) - followers
+                claimants = claims.get(region, frozenset())
+                found[region] = Flushed(leader, data, metadata, followers, claimants, unnamed)
         return found
 
     def _counts_followers(self, row: int) -> bool:
