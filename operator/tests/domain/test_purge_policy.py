@@ -8,7 +8,7 @@ import pytest
 
 from seawall.api.meta import ConditionType, InvalidSpec
 from seawall.api.v1alpha1.policy import WALPurgePolicy, WALPurgePolicyStatus
-from seawall.api.v1alpha1.purge import Stage, WALPurge
+from seawall.api.v1alpha1.purge import RunTopics, SkippedTopic, Stage, WALPurge
 from seawall.domain import decision
 from seawall.domain.conditions import find_condition
 from seawall.domain.decision import Failure
@@ -169,6 +169,33 @@ def test_what_is_known_from_a_run_outlives_it() -> None:
     assert not actions
     assert policy.status.last_run_time == NOON
     assert policy.status.last_successful_time == NOON + MINUTE
+
+
+@pytest.mark.parametrize(
+    ("topics", "reasons", "is_success"),
+    [
+        (RunTopics(total=2, skipped=2), ["VersionUnknown", "VersionUnknown"], False),
+        (RunTopics(total=2, skipped=2), ["RegionStale", "NoRegions"], False),
+        (RunTopics(total=2, failed=2), ["NotSupportedByKafka", "NotSupportedByKafka"], False),
+        (RunTopics(total=2, skipped=1, failed=1), ["RegionStale", "DeleteRefused"], False),
+        (RunTopics(total=2, skipped=2), ["MarkerMissing", "NoRegions"], True),
+        (RunTopics(total=2, skipped=2), ["StoppedByAnnotation", "StoppedByAnnotation"], True),
+        (RunTopics(total=2, purged=1, skipped=1), ["RegionStale"], True),
+        (RunTopics(total=2, unchanged=1, skipped=1), ["RegionStale"], True),
+        (RunTopics(total=2, unchanged=2), [], True),
+        (RunTopics(total=0), [], True),
+        (None, [], True),
+    ],
+)
+def test_a_run_that_could_do_nothing_is_no_success(
+    topics: RunTopics | None, reasons: list[str], *, is_success: bool
+) -> None:
+    policy = make_policy()
+    run = make_run(NOON_RUN, Stage.COMPLETED, policy=policy)
+    rows = tuple(SkippedTopic(topic=f"wal_{at}", reason=reason) for at, reason in enumerate(reasons))
+    status = run.status.model_copy(update={"topics": topics, "skipped": rows})
+    policy, _, _ = settle(policy, recorded(replace(run, status=status)))
+    assert policy.status.last_successful_time == (NOON + MINUTE if is_success else None)
 
 
 def unreadable(policy: WALPurgePolicy) -> WALPurgePolicy:

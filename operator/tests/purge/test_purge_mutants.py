@@ -77,6 +77,11 @@ def any_follower_may_be_new(patch: Patch) -> None:
     patch.setattr(flush, "_is_new", lambda report, before: report.role is not is_follower and honest(report, before))
 
 
+def silence_is_final(patch: Patch) -> None:
+    """A database that does not say for one observation what runs ends a run."""
+    patch.setattr(state, "PASSING", state.PASSING - {Reason.VERSION_UNKNOWN, Reason.SETTINGS_UNKNOWN})
+
+
 def no_topic_id(patch: Patch) -> None:
     """The topic's id is not compared right before the delete."""
     patch.setattr(wal_purge, "_of_same_logs", lambda _, action: dict(action.before))
@@ -314,6 +319,9 @@ def back_and_no_more_declared() -> None:
     dead.test_a_region_that_comes_back_in_the_middle_stops_it(restarts=False, removes=True)
 
 
+waited_for = stories.test_a_database_that_does_not_say_what_runs_for_one_observation_is_waited_for
+
+
 def former_follower() -> None:
     failover.test_a_former_follower_whose_last_report_stays_stops_no_announcement(World)
 
@@ -334,6 +342,8 @@ MUTANTS: tuple[Mutant, ...] = (
     (noted_by_routes_only, failover.test_a_candidate_that_was_given_up_and_goes_on_to_report_stops_no_announcement),
     (routes_asked_once, failover.test_a_candidate_that_the_route_names_since_it_was_decided_stops_the_announcement),
     (any_follower_may_be_new, failover.test_who_follows_since_it_was_decided_stops_the_announcement),
+    (silence_is_final, partial(waited_for, "frontend", is_begun=False)),
+    (silence_is_final, partial(waited_for, "config", is_begun=True)),
     (no_region_keys, stories.test_a_region_that_is_born_before_the_announcement_stops_its_topic),
     (no_intent, stories.test_the_transcript_of_a_whole_run),
     (delete_before_announce, stories.test_a_region_that_is_born_before_the_delete_reads_from_the_announced_marker),

@@ -11,6 +11,7 @@ from seawall.api.v1alpha1.cluster import WALCluster
 from seawall.api.v1alpha1.hold import HoldState, WALHold
 from seawall.api.v1alpha1.purge import Stage, WALPurge
 from seawall.domain.conditions import find_condition
+from seawall.domain.dataplane.connection import NotReached, PartUnavailable
 from seawall.domain.dataplane.wal_settings import WALSettings
 from seawall.domain.purge import stages
 from tests.fakes.dataplane import settings
@@ -514,6 +515,33 @@ def test_a_database_that_is_silent_is_told_and_waited_for() -> None:
     assert message(world.run()) == "False CannotLook: it does not answer"
     world.data_plane.is_silent = False
     assert world.settle().status.stage is Stage.COMPLETED
+
+
+@pytest.mark.parametrize("is_begun", [False, True])
+@pytest.mark.parametrize("what", ["frontend", "version", "config"])
+def test_a_database_that_does_not_say_what_runs_for_one_observation_is_waited_for(what: str, *, is_begun: bool) -> None:
+    """Its frontend or metasrv rolls, or a datanode has not said its version yet."""
+    world = World()
+    world.start_run()
+    process = world.process()
+    if is_begun:
+        world.settle_until(process, lambda: world.run().status.frozen)
+    nodes, wal, versions = world.data_plane.nodes, world.data_plane.wal, world.data_plane.versions
+
+    def is_away() -> None:
+        raise PartUnavailable(NotReached.FRONTEND_UNREACHABLE, "it rolls")
+
+    with pytest.MonkeyPatch.context() as patch:
+        if what == "frontend":
+            patch.setattr(world.data_plane, "nodes", is_away)
+        world.data_plane.wal = None if what == "config" else wal
+        world.data_plane.versions = {1: ""} if what == "version" else versions
+        world.settle(process, ticks=3)
+    assert not world.run().status.is_finished
+    assert world.data_plane.nodes == nodes
+    world.data_plane.wal, world.data_plane.versions = wal, versions
+    assert skipped(world.settle(process)) == {}
+    assert world.log_starts() == FULL
 
 
 def test_a_run_that_takes_too_long_fails_with_what_it_did() -> None:

@@ -81,7 +81,7 @@ class WALPurgePolicyStatus(ObjectStatus):
     last_run_time: datetime | None = None
     """The time for which the last run was due; of one that a topic's size began, about when that was seen."""
     last_successful_time: datetime | None = None
-    """When a run last completed."""
+    """When a run last completed that did not leave every topic alone because something is wrong."""
     next_run_time: datetime | None = None
     """When the next run is due; absent while suspended, and where only a trigger begins runs."""
 

@@ -19,7 +19,7 @@ from seawall.domain.conditions import ConditionBuilder, Verdict, find_condition,
 from seawall.domain.decision import Decision, Published, silent
 from seawall.domain.events import EventReason
 from seawall.domain.policy.plan import Observed, last_run_time, make_plan
-from seawall.domain.policy.runs import OwnRuns, PolicyAction, due_time
+from seawall.domain.policy.runs import OwnRuns, PolicyAction, due_time, is_success
 from seawall.domain.schedule import seconds_until
 from seawall.domain.step import Event, EventType
 
@@ -35,7 +35,8 @@ def status_of(
 ) -> WALPurgePolicyStatus:
     """The status; what is known only from runs that are gone stays."""
     build = ConditionBuilder(policy.status.conditions, policy.metadata.generation, now)
-    successes = [policy.status.last_successful_time, *(run.status.completion_time for run in own.completed)]
+    ends = (run.status.completion_time for run in own.completed if is_success(run))
+    successes = [policy.status.last_successful_time, *ends]
     return WALPurgePolicyStatus(
         observed_generation=policy.metadata.generation,
         conditions=build.kstatus(verdict),

@@ -62,6 +62,8 @@ PASSING = frozenset(
         Reason.OFFSETS_UNKNOWN,
         Reason.HOLDS_UNREADABLE,
         Reason.INTENTS_UNREADABLE,
+        Reason.VERSION_UNKNOWN,
+        Reason.SETTINGS_UNKNOWN,
     }
 )
 """What may pass by itself while a run waits."""

@@ -98,7 +98,7 @@ class WALTelemetry(BackupTelemetry):
         )
         self._last_success = self._gauge(
             "seawall_policy_last_success_timestamp_seconds",
-            "When a run last completed, or else the policy's creation; absent while no run is expected",
+            "The policy's lastSuccessfulTime, or else its creation; absent while no run is expected",
         )
         self._period = self._gauge(
             "seawall_policy_period_seconds",
