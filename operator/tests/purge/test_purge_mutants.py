@@ -43,6 +43,7 @@ from tests.cluster import test_topic_deletion as deletions
 from tests.fakes.dataplane import FakeMetadataStore, settings
 from tests.purge import test_purge_dead as dead
 from tests.purge import test_purge_failover as failover
+from tests.purge import test_purge_foreign as foreign
 from tests.purge import test_purge_run as stories
 from tests.support.mutants import Mutant, find_survivors
 from tests.worlds.purge_world import World
@@ -80,6 +81,17 @@ def any_follower_may_be_new(patch: Patch) -> None:
 def silence_is_final(patch: Patch) -> None:
     """A database that does not say for one observation what runs ends a run."""
     patch.setattr(state, "PASSING", state.PASSING - {Reason.VERSION_UNKNOWN, Reason.SETTINGS_UNKNOWN})
+
+
+def whoever_deleted(patch: Patch) -> None:
+    """What is gone of a log since the run saw it counts as its work."""
+    patch.setattr(state.RunState, "intent", lambda *_: MAX_OFFSET)
+    patch.setattr(stages, "_deletes", lambda *_: ())
+
+
+def damage_is_hidden(patch: Patch) -> None:
+    """A topic of which anything went is purged, whatever else is the matter with it."""
+    patch.setattr(status, "DAMAGE", frozenset())
 
 
 def no_topic_id(patch: Patch) -> None:
@@ -322,6 +334,10 @@ def back_and_no_more_declared() -> None:
 waited_for = stories.test_a_database_that_does_not_say_what_runs_for_one_observation_is_waited_for
 
 
+damage_is_told = foreign.test_damage_is_told_of_a_topic_from_which_the_run_deleted
+not_its_own = foreign.test_what_somebody_else_deletes_is_not_what_the_run_deleted
+
+
 def former_follower() -> None:
     failover.test_a_former_follower_whose_last_report_stays_stops_no_announcement(World)
 
@@ -344,6 +360,8 @@ MUTANTS: tuple[Mutant, ...] = (
     (any_follower_may_be_new, failover.test_who_follows_since_it_was_decided_stops_the_announcement),
     (silence_is_final, partial(waited_for, "frontend", is_begun=False)),
     (silence_is_final, partial(waited_for, "config", is_begun=True)),
+    (whoever_deleted, partial(not_its_own, stopped=True, start=1)),
+    (damage_is_hidden, partial(damage_is_told, 1, "ForeignDelete")),
     (no_region_keys, stories.test_a_region_that_is_born_before_the_announcement_stops_its_topic),
     (no_intent, stories.test_the_transcript_of_a_whole_run),
     (delete_before_announce, stories.test_a_region_that_is_born_before_the_delete_reads_from_the_announced_marker),

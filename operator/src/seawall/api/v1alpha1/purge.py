@@ -48,7 +48,7 @@ class RunTopics(StatusModel):
     total: Annotated[int, Field(ge=0)]
     """Topics that the run looked at."""
     purged: Annotated[int, Field(ge=0)] = 0
-    """Topics whose log start moved."""
+    """Topics from which the run deleted, and that are not damaged."""
     unchanged: Annotated[int, Field(ge=0)] = 0
     """Topics with nothing to purge."""
     skipped: Annotated[int, Field(ge=0)] = 0
@@ -143,7 +143,7 @@ class WALPurgeStatus(ObjectStatus):
     topics: RunTopics | None = None
     """Topics by what became of them; absent until they are known."""
     entries_deleted: Annotated[int, Field(ge=0)] | None = None
-    """Entries that the run deleted, over all topics."""
+    """Entries that the run deleted, over all topics: what is gone beyond its intents somebody else deleted."""
     bytes_before: Annotated[int, Field(ge=0)] | None = None
     """Bytes of these topics on the leaders' disks when the run began, or up to 10 s before."""
     bytes_after: Annotated[int, Field(ge=0)] | None = None
@@ -179,7 +179,7 @@ WAL_PURGE = Kind(
     columns=(
         PrinterColumn("Cluster", "string", ".spec.clusterRef.name", "WALCluster whose topics are purged"),
         PrinterColumn("Stage", "string", ".status.stage", "Where the run is"),
-        PrinterColumn("Purged", "integer", ".status.topics.purged", "Topics whose log start moved"),
+        PrinterColumn("Purged", "integer", ".status.topics.purged", "Topics from which it deleted"),
         PrinterColumn("Topics", "integer", ".status.topics.total", "Topics that the run looks at"),
         PrinterColumn("Entries", "integer", ".status.entriesDeleted", "Entries deleted"),
         PrinterColumn("DryRun", "boolean", ".spec.dryRun", "Whether it only plans and reports", priority=1),

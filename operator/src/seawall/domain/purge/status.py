@@ -21,6 +21,9 @@ MAX_ROWS = 50
 WAITING = frozenset({Reason.QUEUED, Reason.PAUSED, Reason.CANNOT_OBSERVE, Reason.VERIFYING, Reason.SEEING})
 """What the condition Waiting is about: something else has to happen first."""
 
+DAMAGE = frozenset({Against.LOG_START_BEYOND_REPLAY, Against.FENCE_BROKEN, Against.FOREIGN_DELETE})
+"""What a person has to hear of a topic, whatever the run deleted there before."""
+
 _WORST_FIRST: tuple[str, ...] = (*(str(reason) for reason, _ in rules.LEFT_ALONE), *(str(end) for end in TopicEnd))
 
 
@@ -52,11 +55,12 @@ def so_far(state: RunState) -> WALPurgeStatus:
 
 
 def at_end(state: RunState, stage: Stage, now: datetime) -> WALPurgeStatus:
-    """The status of a run that is over: what became of each topic."""
+    """The status of a run that is over: what became of each topic; one that is damaged counts as left alone."""
     status, ends = so_far(state), {topic: _end_of(state, topic) for topic in state.rows}
     skipped = {topic: end for topic, end in ends.items() if end not in {None, Against.NOTHING_TO_PURGE}}
     failed = sum(1 for end in skipped.values() if isinstance(end, TopicEnd))
-    purged = status.topics.purged if status.topics else 0
+    damaged = sum(1 for topic, end in skipped.items() if topic in state.frozen and _gone(state, topic) > 0)
+    purged = (status.topics.purged if status.topics else 0) - damaged
     counts = RunTopics(
         total=len(ends),
         purged=purged,
@@ -95,19 +99,24 @@ def planned_rows(targets: Mapping[str, Target]) -> tuple[PlannedTopic, ...]:
 
 
 def _gone(state: RunState, topic: str) -> int:
+    """Entries up to the intent: what went beyond it, or while there was none, somebody else deleted."""
     now = state.log_start(topic)
-    return 0 if now is None else max(0, now - state.frozen[topic].log_start)
+    intent = None if now is None else state.intent(topic)
+    return 0 if now is None or intent is None else max(0, min(now, intent) - state.frozen[topic].log_start)
 
 
 def _end_of(state: RunState, topic: str) -> Against | TopicEnd | None:
     """Why a topic was left alone; None: it was purged, or would be (dry run)."""
     if topic not in state.frozen:
         return state.against_plan(topic)
+    against = state.against_delete(topic)
+    if against in DAMAGE and not state.may_pass(topic, against):
+        return against
     if _gone(state, topic) > 0:
         return None
     if topic in state.refused:
         return end_of_refused(state.refused[topic])
-    return state.against_delete(topic) or TopicEnd.DELETE_UNANSWERED
+    return against or TopicEnd.DELETE_UNANSWERED
 
 
 def end_of_refused(refused: DeleteRefused) -> TopicEnd:
