@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from datetime import timedelta
 
 import pytest
@@ -12,6 +13,7 @@ from seawall.api.v1alpha1.hold import HoldState, WALHold
 from seawall.api.v1alpha1.purge import Stage, WALPurge
 from seawall.domain.conditions import find_condition
 from seawall.domain.dataplane.connection import NotReached, PartUnavailable
+from seawall.domain.dataplane.metadata import MarkerMove
 from seawall.domain.dataplane.wal_settings import WALSettings
 from seawall.domain.purge import stages
 from tests.fakes.dataplane import settings
@@ -239,6 +241,22 @@ def test_a_region_that_is_born_before_the_announcement_stops_its_topic() -> None
     run = world.settle(world.process(calls))
     assert world.log_starts() == {**FULL, "wal_0": 0}
     assert skipped(run)["wal_0"] == "NotSeenTwice"
+
+
+def test_the_event_counts_the_markers_that_moved() -> None:
+    """One that changed since it was read is left for the next observation."""
+    world = World()
+    world.start_run()
+    advance = world.store.advance_markers
+
+    def first_only(moves: Sequence[MarkerMove], prefix: str, owner: str) -> Mapping[str, str]:
+        return {**advance(moves[:1], prefix, owner), **{move.topic: "changed" for move in moves[1:]}}
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(world.store, "advance_markers", first_only)
+        world.settle()
+    reported = [event.message for event in world.kube.events if event.reason == "Announced"]
+    assert reported == ["Moved the pruned markers of 1 topics"] * len(TOPICS)
 
 
 def test_a_datanode_that_starts_from_an_older_manifest_before_the_announcement_stops_it() -> None:

@@ -138,7 +138,7 @@ class WALPurgeController(Controller[WALPurge, Observed, WALPurgeStatus, PurgeAct
                 self._still_may(obj, action.cluster)
                 self._known_of(obj).written = write_targets(self.kube, obj, action.targets)
             case Announce():
-                self._announce(obj, action)
+                return self._announce(obj, action)
             case WriteIntents():
                 self._still_may(obj, action.cluster)
                 self.observer.write_shards(action.pool, action.shards)
@@ -162,7 +162,7 @@ class WALPurgeController(Controller[WALPurge, Observed, WALPurgeStatus, PurgeAct
         count = f"{len(failures)} of {len(action.region_ids)} regions were not flushed"
         return Event(EventType.WARNING, EventReason.FLUSH_FAILED, f"{count}; region {region}: {failure.message}")
 
-    def _announce(self, obj: WALPurge, action: Announce) -> None:
+    def _announce(self, obj: WALPurge, action: Announce) -> Event:
         """Moves the markers; one that changed since it was read is left for the next look."""
         began = self.stopwatch.milliseconds()
         cluster = self._still_may(obj, action.cluster)
@@ -175,6 +175,7 @@ class WALPurgeController(Controller[WALPurge, Observed, WALPurgeStatus, PurgeAct
         changed = opened.parts.metadata_store.advance_markers(action.moves, opened.topics.prefix, cluster.metadata.uid)
         if len(changed) == len(action.moves):
             raise OutsideUnavailable(next(iter(changed.values())))
+        return replace(action, moves=tuple(move for move in action.moves if move.topic not in changed)).event()
 
     def _delete(self, obj: WALPurge, action: DeleteRecords) -> None:
         began = self.stopwatch.milliseconds()
