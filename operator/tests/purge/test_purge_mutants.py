@@ -24,6 +24,7 @@ from seawall.domain.cluster import needed
 from seawall.domain.columns import MAX_OFFSET
 from seawall.domain.dataplane import flush
 from seawall.domain.dataplane.metadata import MarkerMove
+from seawall.domain.dataplane.region_reports import RegionReports
 from seawall.domain.dataplane.reports import RegionRole
 from seawall.domain.ledger import assess, dead_watch, mode, offsets, rules
 from seawall.domain.ledger.declared import hold_of, policy_of
@@ -63,7 +64,7 @@ def no_flushed(patch: Patch) -> None:
 
 def noted_by_routes_only(patch: Patch) -> None:
     """Who says to follow a region, and is named by no route, is taken for new at each announcement."""
-    patch.setattr(state.RegionReports, "followers", lambda _: {})
+    patch.setattr(RegionReports, "followers", lambda _: {})
 
 
 def routes_asked_once(patch: Patch) -> None:
