@@ -673,6 +673,13 @@ MUTANTS = (
         "test_report_history.test_looks_that_fail_watch_nothing()",
     ),
     Mutant(
+        "only the first topic of a region misses it",
+        f"{LEDGER}/report_history.py",
+        "mapped = Mapped(names, regions.topic, regions.region)",
+        "mapped = Mapped(names, regions.topic[first_rows(regions.region)[1]], first_rows(regions.region)[0])",
+        "test_report_history.test_a_topic_that_loses_a_region_that_is_in_another_one_misses_it_all_the_same()",
+    ),
+    Mutant(
         "vanished region forgotten",
         f"{LEDGER}/rules.py",
         "return case.any_region(~case.regions.epoch.known) | case.topics.vanished",

@@ -16,10 +16,10 @@ from seawall.domain.ledger.report_history import (
     ReportHistory,
     advance,
     freshness,
-    vanished_topics,
     watched_too_shortly,
 )
 from seawall.domain.ledger.tables import Freshness, Regions
+from seawall.domain.ledger.vanished import Mapped, Vanished, find_vanished, vanished_topics
 
 STALE_AFTER, GRACE = 60, 80
 
@@ -258,12 +258,44 @@ def test_a_region_that_vanished_is_missed_for_one_grace() -> None:
     found = watched(1, 2)
     nothing = rows(0, None, 1, None, 1)
     after = observed(found.reports_history, nothing, 30)
-    assert vanished_topics(after, 30, lambda _: GRACE) == {"wal_0"}
+    assert vanished_topics(after.vanished, 30, lambda _: GRACE) == {"wal_0"}
     later = observed(after, nothing, 29 + GRACE)
-    assert vanished_topics(later, 29 + GRACE, lambda _: GRACE) == {"wal_0"}
-    assert vanished_topics(later, 30 + GRACE, lambda _: GRACE) == frozenset()
+    assert vanished_topics(later.vanished, 29 + GRACE, lambda _: GRACE) == {"wal_0"}
+    assert vanished_topics(later.vanished, 30 + GRACE, lambda _: GRACE) == frozenset()
     back = observed(after, found.regions, 40)
     assert back.vanished == ()
+
+
+TABLES = st.sets(st.tuples(st.sampled_from(["wal_0", "wal_1", "wal_2"]), st.integers(7, 9)))
+
+
+@settings(deadline=None)
+@given(st.lists(TABLES, max_size=8))
+def test_each_topic_misses_its_own_regions(tables: list[set[tuple[str, int]]]) -> None:
+    """A region may have several topics, and any of them may lose it: the other way round, pair by pair."""
+    before, missed = Mapped.none(), tuple[Vanished, ...]()
+    expected: dict[tuple[str, int], int] = {}
+    last: set[tuple[str, int]] = set()
+    for now, table in enumerate(tables):
+        expected = {pair: at for pair, at in expected.items() if pair not in table and now - at < GRACE // 40}
+        expected |= dict.fromkeys(last - table, now)
+        names = tuple(sorted({topic for topic, _ in table}))
+        rows = sorted(table, key=lambda pair: (hash(pair[1]), pair[0]))
+        topic = np.array([names.index(name) for name, _ in rows], np.int64)
+        mapped = Mapped(names, topic, np.array([region for _, region in rows], np.uint64))
+        missed = find_vanished(before, missed, mapped, now=now, keep=GRACE // 40)
+        assert {(gone.topic, gone.region): gone.missed_at for gone in missed} == expected
+        before, last = mapped, table
+
+
+def test_a_topic_that_loses_a_region_that_is_in_another_one_misses_it_all_the_same() -> None:
+    both = replace(rows(2, 1, 1, 1, 1), topic=np.array([0, 1], np.int64))
+    names = ("wal_0", "wal_1")
+    for stays, loses in ((0, "wal_1"), (1, "wal_0")):
+        before = advance(ReportHistory.none(0), names, both, 10, keep_vanished=GRACE, longest_pause=GRACE)
+        alone = replace(rows(1, 2, 1, 1, 1), topic=np.array([stays], np.int64))
+        after = advance(before, names, alone, 20, keep_vanished=GRACE, longest_pause=GRACE)
+        assert vanished_topics(after.vanished, 20, lambda _: GRACE) == {loses}
 
 
 def test_a_table_of_other_regions_is_not_taken_for_that_of_the_last_look() -> None:

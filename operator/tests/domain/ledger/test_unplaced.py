@@ -17,6 +17,7 @@ from seawall.domain.ledger.mode import Mode
 from seawall.domain.ledger.page import topic_lines
 from seawall.domain.ledger.report_history import ReportHistory
 from seawall.domain.ledger.unplaced import Unplaced, UnplacedWatch, stopped_topics, watch_unplaced
+from seawall.domain.ledger.vanished import Mapped
 from tests.domain.ledger.simulation.world import GRACE, World
 from tests.domain.ledger.test_scenarios import flush_all, grown, plan_of, purge, sentence
 
@@ -116,8 +117,7 @@ def test_a_region_whose_topic_is_in_doubt_stops_all() -> None:
     """It was said to be of two topics in the last observation, so which it writes to is not known."""
     last = replace(
         ReportHistory.none(0),
-        names=("wal_0", "wal_1"),
-        topic=np.array([0, 1], np.int64),
+        mapped=Mapped(("wal_0", "wal_1"), np.array([0, 1, 1]), np.array([STRANGER, STRANGER, 100], np.uint64)),
         region=np.array([STRANGER, 100], np.uint64),
         rows_of_table=np.array([0, 0, 1], np.int64),
     )

@@ -43,12 +43,12 @@ from seawall.domain.ledger.report_history import (
     advance,
     advanced_within,
     freshness,
-    vanished_topics,
     watched_too_shortly,
 )
 from seawall.domain.ledger.restarts import kept_for_restarts
 from seawall.domain.ledger.tables import Bounds, Freshness, Topics, make_topics
 from seawall.domain.ledger.unplaced import UnplacedWatch, stopped_topics, watch_unplaced
+from seawall.domain.ledger.vanished import vanished_topics
 from seawall.domain.ledger.waits import Waits, waits_of
 
 VANISHED_KEPT = 3_600_000
@@ -268,7 +268,7 @@ def _topics(
         logs=read.logs,
         markers={name: marker.pruned_entry_id for name, marker in read.snapshot.topics.items()},
         unmapped={**stopped, **table.torn},
-        vanished=vanished_topics(reports_history, read.began, lambda name: int(grace[name]) if name in grace else 0),
+        vanished=vanished_topics(reports_history.vanished, read.began, lambda name: int(grace.get(name, 0))),
     )
 
 

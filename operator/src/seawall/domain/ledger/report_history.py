@@ -29,13 +29,13 @@ the first look that succeeds, and anew after a pause in which none did.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 
 from seawall.domain.columns import Ids, Mask, Numbers, RegionIds, choose, first_rows, found_at, in_order, rows_of
 from seawall.domain.ledger.tables import Freshness, Regions
+from seawall.domain.ledger.vanished import Mapped, Vanished, find_vanished
 
 RETURNS = 3
 """Advances after which reports that went back are believed."""
@@ -94,15 +94,6 @@ POLLS_PER_STALE_AFTER = 6
 """Reports are polled at staleAfter / 6."""
 
 
-@dataclass(frozen=True, slots=True)
-class Vanished:
-    """A region that is not in the metadata any more, and when that was first seen."""
-
-    region: int
-    topic: str
-    missed_at: int
-
-
 @dataclass(frozen=True, slots=True, eq=False)
 class ReportHistory:
     """One row for each region of the last look, by region id; times in ms of the operator's monotonic clock."""
@@ -111,11 +102,11 @@ class ReportHistory:
     """The first of the looks that succeeded without a long pause between any two; None: none has succeeded yet."""
     observed_at: int
     """The last look: a time before its reports were read."""
-    names: tuple[str, ...]
-    topic: Numbers
+    mapped: Mapped
+    """The rows of the table of the last look."""
     region: RegionIds
     rows_of_table: Numbers
-    """For each row of the table of the last look its row here: several topics may have one region (`rows`)."""
+    """For each of those rows its row here: several topics may have one region (`rows`)."""
     leader: Ids
     epoch: Ids
     route_revision: Ids
@@ -148,8 +139,7 @@ class ReportHistory:
         return cls(
             since=None,
             observed_at=now,
-            names=(),
-            topic=np.zeros(0, np.int64),
+            mapped=Mapped.none(),
             region=np.zeros(0, np.uint64),
             rows_of_table=np.zeros(0, np.int64),
             leader=none,
@@ -178,6 +168,7 @@ def advance(
 
     `keep_vanished` is the longest openGrace, in milliseconds, and `longest_pause` the shortest.
     """
+    mapped = Mapped(names, regions.topic, regions.region)
     region, rows, rows_of_table = first_rows(regions.region)
     leader, epoch, route = regions.leader.take(rows), regions.epoch.take(rows), regions.route_revision.take(rows)
     reported = regions.reported_at.take(rows)
@@ -195,8 +186,7 @@ def advance(
     return ReportHistory(
         since=_watched_since(before, now, longest_pause),
         observed_at=now,
-        names=names,
-        topic=regions.topic[rows],
+        mapped=mapped,
         region=region,
         rows_of_table=rows_of_table,
         leader=leader,
@@ -208,7 +198,7 @@ def advance(
         arrived_after=choose(advanced, last_observation, arrived_after),
         earlier_arrived_after=choose(advanced, arrived_after, found_at(before.earlier_arrived_after, at).only(kept)),
         went_back=went_back,
-        vanished=_vanished(before, names, region, regions.topic[rows], now=now, keep=keep_vanished),
+        vanished=find_vanished(before.mapped, before.vanished, mapped, now=now, keep=keep_vanished),
     )
 
 
@@ -264,11 +254,6 @@ class Evidence:
         return earlier_arrived_after.above(self.observed_at.take(topic)) & over[topic]
 
 
-def vanished_topics(reports_history: ReportHistory, now: int, open_grace: Callable[[str], int]) -> frozenset[str]:
-    """The topics of which a region vanished less than one grace ago."""
-    return frozenset(gone.topic for gone in reports_history.vanished if now - gone.missed_at < open_grace(gone.topic))
-
-
 def watched_too_shortly(reports_history: ReportHistory, now: int, open_grace: Numbers) -> Mask:
     """By topic, whether the operator began to watch less than one grace ago. Looks that failed watched nothing."""
     since = now if reports_history.since is None else reports_history.since
@@ -279,21 +264,3 @@ def _watched_since(before: ReportHistory, now: int, longest_pause: int) -> int:
     """What came and vanished in a pause nobody saw: as after a start, it is watched for anew."""
     paused = now - before.observed_at > longest_pause
     return now if before.since is None or paused else before.since
-
-
-def _vanished(
-    before: ReportHistory, names: tuple[str, ...], region: RegionIds, topic: Numbers, *, now: int, keep: int
-) -> tuple[Vanished, ...]:
-    """Regions of the last look that their topic does not have any more, and those missed earlier and not back yet."""
-    number_of = {name: number for number, name in enumerate(names)}
-
-    def is_there(regions: RegionIds, topics: Ids) -> Mask:
-        return found_at(Ids.of_known(topic), rows_of(region, regions)).equals(topics)
-
-    renumbered = Ids.of(number_of.get(name) for name in before.names)
-    gone = ~is_there(before.region, renumbered.take(before.topic)) if len(before.region) else np.zeros(0, np.bool_)
-    fresh = [Vanished(int(before.region[row]), before.names[before.topic[row]], now) for row in np.flatnonzero(gone)]
-    older = [old for old in before.vanished if now - old.missed_at < keep]
-    missed = np.fromiter((old.region for old in older), np.uint64, count=len(older))
-    back = is_there(missed, Ids.of(number_of.get(old.topic) for old in older))
-    return (*(old for old, is_back in zip(older, back, strict=True) if not is_back), *fresh)

@@ -107,9 +107,10 @@ def _known_topics(last: ReportHistory, regions: set[int]) -> dict[int, str]:
     if not at.known.any():
         return {}
     alone: Mask = np.bincount(last.rows_of_table, minlength=len(last.region)) == 1
-    rows = at.numbers[at.known]
-    pairs = zip(asked[at.known].tolist(), rows.tolist(), strict=True)
-    return {region: last.names[last.topic[row]] for region, row in pairs if alone[row]}
+    topic = np.zeros(len(last.region), np.int64)
+    topic[last.rows_of_table] = last.mapped.topic
+    pairs = zip(asked[at.known].tolist(), at.numbers[at.known].tolist(), strict=True)
+    return {region: last.mapped.names[topic[row]] for region, row in pairs if alone[row]}
 
 
 def _clause(watch: UnplacedWatch, now: int) -> str:
