@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
 from typing import Any
 
 import pytest
 
+from seawall.api.meta import Key
 from seawall.domain.ledger.observation import Observation
 from seawall.reconciler import Reconciler
 from tests.ledger.test_ledger_watch import intact, look, watch
-from tests.worlds.purge_world import ROWS, World
+from tests.worlds.purge_world import NAMESPACE, ROWS, SPEC, World
 
+AGAIN = Key(NAMESPACE, "again")
 TOPIC = "wal_1"
 REGION = (1024 + 1) << 32 | 3
 """The one that has flushed nothing."""
@@ -112,6 +115,32 @@ def test_the_next_run_leaves_a_region_alone_that_is_back_and_still_declared() ->
     run = world.settle()
     assert world.log_starts()[TOPIC] == 0
     assert [(one.topic, one.reason) for one in run.status.skipped] == [(TOPIC, "DeclarationContradicted")]
+
+
+def test_the_next_run_leaves_a_region_alone_that_is_back_behind_the_marker_when_the_declaration_is_over() -> None:
+    """Found by a review: it deleted what the live region had in memory and in the log alone."""
+    world = World()
+    world.data_plane.regions[REGION].datanode = 9
+    world.store.put_region(TOPIC, REGION, leader=9, checkpoint=None)
+    declare(world, "2026-11-21T12:05:00Z")
+    world.rows[REGION].clear()  # the marker skips them: only that they are still in the log is asked below
+    thresholds = {**SPEC["flush"], "whenBehindEntries": 10_000}
+    world.start_run(flush=thresholds)
+    process = world.process()
+    until_seen(world, process)
+    while world.store.snapshot().topics[TOPIC].pruned_entry_id == 0:
+        world.settle(process, ticks=1)
+    comes_back(world)
+    world.settle(process)
+    world.time.time += timedelta(minutes=10)
+    world.start_run(AGAIN, flush=thresholds)
+    run = world.settle(process, key=AGAIN)
+    assert [(one.topic, one.reason) for one in run.status.skipped] == [(TOPIC, "DeclarationContradicted")]
+    assert world.log_starts()[TOPIC] == 0
+    page = look(world, watch(world), times=6)
+    expired, back = page.problems
+    assert expired.endswith("has expired: remove it, once those of its regions that are back have flushed")
+    assert f"region {REGION} was declared dead, reports again and has flushed less than the marker: flush it" in back
 
 
 def test_an_operator_that_starts_takes_nothing_for_dead_before_it_has_watched() -> None:

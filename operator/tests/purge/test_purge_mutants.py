@@ -323,6 +323,11 @@ def contradiction_ignored(patch: Patch) -> None:
     patch.setattr(rules, "LEFT_ALONE", without)
 
 
+def expiry_forgets(patch: Patch) -> None:
+    """What an annotation names is not known any more when it has expired."""
+    patch.setattr(claims, "named_dead", lambda _: frozenset())
+
+
 def first_sight_is_dead(patch: Patch) -> None:
     """A region that is declared dead is dead as soon as this process has not seen its report."""
     patch.setattr(dead_watch, "_is_over", lambda *_: True)
@@ -341,6 +346,10 @@ not_its_own = foreign.test_what_somebody_else_deletes_is_not_what_the_run_delete
 
 def former_follower() -> None:
     failover.test_a_former_follower_whose_last_report_stays_stops_no_announcement(World)
+
+
+def back_and_expired() -> None:
+    dead.test_the_next_run_leaves_a_region_alone_that_is_back_behind_the_marker_when_the_declaration_is_over()
 
 
 def refused_and_restarted() -> None:
@@ -418,6 +427,7 @@ MUTANTS: tuple[Mutant, ...] = (
     (one_report, stories.test_one_report_is_not_enough),
     (offsets_first, stories.test_rows_that_are_flushed_while_it_looks_are_no_alarm),
     (declaration_forgotten, back_and_no_more_declared),
+    (expiry_forgets, back_and_expired),
     (contradiction_ignored, dead.test_the_next_run_leaves_a_region_alone_that_is_back_and_still_declared),
     (first_sight_is_dead, dead.test_an_operator_that_starts_takes_nothing_for_dead_before_it_has_watched),
 )

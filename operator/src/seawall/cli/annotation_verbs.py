@@ -83,7 +83,8 @@ VERBS: Mapping[str, Verb] = {
     ),
     "dead-regions": Verb(
         DEAD_ANNOTATION,
-        "Purges delete what only these regions kept: their rows that were not flushed are lost.",
+        "Purges delete what only these regions kept: their rows that were not flushed are lost. "
+        "Regions that the annotation named before and does not name now count as any other.",
         (ConditionType.WAL_INTACT,),
         ("region", is_region_id),
         _names_region,

@@ -17,7 +17,7 @@ from seawall.domain.cluster.readoption import ReadoptionNow, read_readoption
 from seawall.domain.cluster_name import cluster_name, of_cluster
 from seawall.domain.errors import SeawallError
 from seawall.domain.ledger.bounds import Verified
-from seawall.domain.ledger.declarations import DeadRegions, Unused, parse_dead, parse_unused
+from seawall.domain.ledger.declarations import DeadRegions, Unused, named_dead, parse_dead, parse_unused
 from seawall.domain.ledger.declared import hold_of, level_of, policy_of, verified_by
 from seawall.domain.ledger.held import Hold
 from seawall.domain.ledger.observation import Licence, PolicyVersions, UnavailableReason, Verifying
@@ -37,6 +37,8 @@ class Declarations:
     unused_problem: str | None
     dead: DeadRegions | None
     dead_problem: str | None
+    lapsed: frozenset[int]
+    """The regions that it names all the same."""
 
 
 def read_declarations(cluster: WALCluster, time: TrustedTime) -> Declarations:
@@ -51,6 +53,7 @@ def read_declarations(cluster: WALCluster, time: TrustedTime) -> Declarations:
         unused_problem=topics if isinstance(topics, str) else None,
         dead=regions if isinstance(regions, DeadRegions) else None,
         dead_problem=regions if isinstance(regions, str) else None,
+        lapsed=named_dead(dead) if dead is not None and isinstance(regions, str) else frozenset(),
     )
 
 

@@ -229,6 +229,7 @@ class LedgerReader:
             readoption=said.readoption.standing if asked.readopts else None,
             unused=said.unused,
             dead=said.dead,
+            lapsed=said.lapsed,
             restarts=claims_of(cluster.status),
             processes={datanode.datanode_id: datanode.node_epoch for datanode in database.reports},
             lost_records=frozenset() if begins_anew else parts.lost(cluster),

@@ -8,7 +8,14 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from seawall.domain.dataplane.metadata import LeaderState, Route
-from seawall.domain.ledger.declarations import DeadRegions, Grounds, Unused, contradicted_problem, parse_dead
+from seawall.domain.ledger.declarations import (
+    DeadRegions,
+    Grounds,
+    Unused,
+    contradicted_problem,
+    named_dead,
+    parse_dead,
+)
 from seawall.domain.ledger.held import Claim
 from seawall.domain.ledger.ledger import announcements, plan
 from seawall.domain.ledger.mode import Mode
@@ -124,6 +131,58 @@ def test_a_region_that_comes_back_in_the_middle_keeps_its_rows(mode: Mode, call:
     world.beat(2)
     assert sentence(world) == "DeclarationContradicted"
     assert purge(world) <= needed
+
+
+def expire(world: World, *regions: int) -> None:
+    """The annotation stands as it was, and declares nothing any more."""
+    for operator in world.operators:
+        operator.dead, operator.lapsed = None, frozenset(regions)
+
+
+@pytest.mark.parametrize("restarts", [False, True])
+def test_one_that_is_back_behind_the_marker_keeps_its_rows_when_the_declaration_has_expired(*, restarts: bool) -> None:
+    """Nothing but the annotation knows that the marker was announced beyond what it has flushed."""
+    world = orphaned(Mode.B)
+    declare(world, DEAD)
+    needed = oldest_row(world)
+    until(world, "announce")
+    world.operators[0].step()
+    world.database.cut_off.clear()
+    expire(world, DEAD)
+    if restarts:
+        world.operators[0].start()
+    assert purge(world) <= needed
+    assert sentence(world) == "DeclarationContradicted"
+    said = "region 1 was declared dead, reports again and has flushed less than the marker"
+    assert said in problems(world)[0]
+    world.database.flush(DEAD)
+    world.beat(3)
+    assert purge(world) > needed, "it has all that the marker goes beyond"
+    assert problems(world) == ()
+
+
+def test_one_that_is_back_counts_as_any_other_when_a_person_takes_it_out_of_the_annotation() -> None:
+    world = orphaned(Mode.B)
+    declare(world, DEAD)
+    needed = oldest_row(world)
+    until(world, "announce")
+    world.operators[0].step()
+    world.database.cut_off.clear()
+    expire(world)
+    assert purge(world) > needed
+
+
+def test_what_the_annotation_names_is_known_also_when_it_declares_nothing() -> None:
+    for text in ("7, 8: lost@2026-11-21T11:00:00Z", " 8,7 : lost", "7,8,*: @never", "8, 7:"):
+        assert named_dead(text) == {7, 8}
+    for text in ("", "*: lost@2026-11-21T11:00:00Z", "7@2026-11-21T11:00:00Z"):
+        assert named_dead(text) == frozenset()
+
+
+def test_other_regions_are_another_sentence_also_where_not_all_are_named() -> None:
+    found = declared(*range(400))
+    assert found.sentence([*range(100, 108), 200]) != found.sentence([*range(100, 108), 300])
+    assert found.sentence(range(9)) == found.sentence(reversed(range(9)))
 
 
 @pytest.mark.parametrize("mode", MODES)
@@ -257,7 +316,9 @@ def test_a_declaration_names_regions_a_reason_and_an_expiry() -> None:
     assert found.regions == {4398046511104, 7}
     until_and_why = "by annotation until 2026-11-21T14:00:00Z (disk: gone @ home)"
     assert found.sentence([7]) == f"region 7 is declared dead {until_and_why}"
-    assert found.sentence(range(10)) == f"regions 0, 1, 2, 3, 4, 5, 6, 7 and 2 more are declared dead {until_and_why}"
+    ten = found.sentence(range(10))
+    assert ten.startswith("regions 0, 1, 2, 3, 4, 5, 6, 7 and 2 more (digest ")
+    assert ten.endswith(f") are declared dead {until_and_why}")
 
 
 @pytest.mark.parametrize(

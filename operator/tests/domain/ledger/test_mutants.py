@@ -111,6 +111,21 @@ MUTANTS = (
         "test_unplaced.test_a_region_whose_topic_is_in_doubt_stops_all()",
     ),
     Mutant(
+        "the marker counts again when a declaration has expired",
+        f"{LEDGER}/dead_watch.py",
+        "if not named or not mode.reads_marker:",
+        "if True or not mode.reads_marker:",
+        "test_dead.test_one_that_is_back_behind_the_marker_keeps_its_rows_when_the_declaration_has_expired("
+        "restarts=False)",
+    ),
+    Mutant(
+        "declarations of other regions are as good where not all are named",
+        f"{LEDGER}/declarations.py",
+        "if len(ids) > _NAMED else",
+        "if False else",
+        "test_dead.test_other_regions_are_another_sentence_also_where_not_all_are_named()",
+    ),
+    Mutant(
         "off-by-one purge",
         f"{LEDGER}/offsets.py",
         "kept = floor_ - bounds.keep_entries\n",

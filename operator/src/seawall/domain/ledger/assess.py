@@ -18,7 +18,7 @@ from seawall.domain.columns import Ids, Mask, mask_of
 from seawall.domain.dataplane.followers import Followers
 from seawall.domain.ledger import flushed_ids
 from seawall.domain.ledger.bounds import Claims, Watched, make_bounds
-from seawall.domain.ledger.dead_watch import DeadFound, Surroundings, find_dead
+from seawall.domain.ledger.dead_watch import DeadFound, Surroundings, back_behind_marker, find_dead
 from seawall.domain.ledger.fence import Finding
 from seawall.domain.ledger.followers import follower_bounds
 from seawall.domain.ledger.identities import (
@@ -33,7 +33,7 @@ from seawall.domain.ledger.identities import (
 )
 from seawall.domain.ledger.intents import FenceRecord
 from seawall.domain.ledger.ledger import Inputs
-from seawall.domain.ledger.mode import PruneMode
+from seawall.domain.ledger.mode import Mode, PruneMode
 from seawall.domain.ledger.policy import EffectivePolicy, Policy, counts_followers
 from seawall.domain.ledger.read import Memory, Read
 from seawall.domain.ledger.regions import RegionsOfTopics, build_regions
@@ -121,7 +121,7 @@ class _Reports:
 def assess(memory: Memory, read: Read, prune_mode: PruneMode, policies: Iterable[Policy]) -> Assessment:
     """Puts together what was read. A topic without a policy is shown with the default times."""
     case = _case(memory, read, tuple(policies))
-    logs, reports = _judge_logs(case), _judge_reports(case)
+    logs, reports = _judge_logs(case), _judge_reports(case, prune_mode.mode)
     bounds = _bounds(case, logs, reports)
     return Assessment(
         _remember(case, logs, reports),
@@ -163,7 +163,7 @@ def _judge_logs(case: _Case) -> _Logs:
     return _Logs(identities, findings, {name for name, found in identities.items() if found.is_readopted})
 
 
-def _judge_reports(case: _Case) -> _Reports:
+def _judge_reports(case: _Case, mode: Mode) -> _Reports:
     read, table, waits = case.read, case.table, case.waits
     recorded_since = _recorded_since(case.memory, read)
     observed_at = _recorded_at(table.names, read, recorded_since)
@@ -181,7 +181,8 @@ def _judge_reports(case: _Case) -> _Reports:
         stale_after=waits.stale_after,
         open_grace=waits.open_grace,
     )
-    dead = find_dead(case.memory.dead, read.dead, around)
+    back = back_behind_marker(read.lapsed, table.regions, fresh.stale, case.topics, mode)
+    dead = find_dead(case.memory.dead, read.dead, around).with_lapsed(back, table.regions)
     fresh = replace(fresh, dead=dead.dead, contradicted=dead.contradicted)
     return _Reports(fresh, dead, recorded_since, observed_at)
 

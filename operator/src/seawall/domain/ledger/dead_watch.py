@@ -7,13 +7,17 @@ opening the region without reporting it yet. What disappears is no sign, and wha
 repeated. A pause in the looks of more than staleAfter begins it anew as well: nobody watched.
 
 It is memory: an operator that restarts begins with nothing. That a report was not seen to advance *yet* is no proof.
+
+What survives a restart, and the declaration's expiry, is the annotation. A region that it names when it is not in force
+any more may have been relied on as dead: if it reports again and has flushed less than the marker, nobody goes by that
+marker until it has flushed, or a person has taken it out of the annotation (`back_behind_marker`).
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 
 import numpy as np
@@ -23,8 +27,11 @@ from seawall.domain.dataplane.metadata import MetadataSnapshot
 from seawall.domain.dataplane.metadata_tables import RegionKeys
 from seawall.domain.dataplane.region_reports import RegionReports
 from seawall.domain.dataplane.reports import RegionReport
-from seawall.domain.ledger.declarations import DeadRegions, contradicted_problem, unknown_problem
+from seawall.domain.ledger import offsets
+from seawall.domain.ledger.declarations import DeadRegions, contradicted_problem, lapsed_problem, unknown_problem
+from seawall.domain.ledger.mode import Mode
 from seawall.domain.ledger.regions import RegionsOfTopics
+from seawall.domain.ledger.tables import Regions, Topics
 
 
 class Fact(StrEnum):
@@ -93,6 +100,13 @@ class DeadFound:
     sentences: Mapping[str, str] = field(default_factory=dict)
     """By topic which of its regions are dead, why, and until when."""
 
+    def with_lapsed(self, back: Mask, regions: Regions) -> DeadFound:
+        """The same, knowing which regions are `back_behind_marker`."""
+        if not np.count_nonzero(back):
+            return self
+        said = lapsed_problem({int(region) for region in regions.region[back]})
+        return replace(self, contradicted=self.contradicted | back, problems=(*self.problems, said))
+
 
 def find_dead(before: Mapping[int, RegionWatch], declared: DeadRegions | None, recorded: Surroundings) -> DeadFound:
     """Watches the declared regions for one more look."""
@@ -120,6 +134,18 @@ def find_dead(before: Mapping[int, RegionWatch], declared: DeadRegions | None, r
     problems = [contradicted_problem(regions, fact) for fact, regions in sorted(facts.items())]
     problems += [unknown_problem(unknown)] if unknown else []
     return DeadFound(watches, dead, contradicted, tuple(problems), _sentences(dead, declared, recorded))
+
+
+def back_behind_marker(named: AbstractSet[int], regions: Regions, stale: Mask, topics: Topics, mode: Mode) -> Mask:
+    """By region: named by a declaration that is not in force (any more), reports, and has flushed less than the marker.
+
+    Where the database reads no marker, what a region has flushed bounds each purge as it is.
+    """
+    if not named or not mode.reads_marker:
+        return np.zeros(len(regions), np.bool_)
+    asked = np.isin(regions.region, np.fromiter(named, np.uint64, count=len(named)))
+    behind: Mask = topics.marker.take(regions.topic).above(offsets.flushed_to(regions))
+    return asked & ~stale & behind
 
 
 def _sentences(dead: Mask, declared: DeadRegions, recorded: Surroundings) -> dict[str, str]:

@@ -6,7 +6,8 @@
 A dead region is in the metadata and nobody reports it, so it keeps its topic for ever. Declared dead it does not count
 for what its topic still needs; for everything else (the identity fence, vanished regions, metadata that disagree) it
 does. A declaration counts only while nothing contradicts it, see `dead_watch.py`; one that is contradicted by a report
-leaves its topic alone, because the marker may have been announced beyond what that region needs.
+leaves its topic alone, because the marker may have been announced beyond what that region needs. So does one that has
+expired, as long as the annotation names the region, until that has flushed up to the marker.
 
 It is about topics that no region writes to, and about no others: of those nothing says what is still needed. A region
 that appears, is reported, or vanished a moment ago stops it at once. Such a topic goes up to where its log ended when a
@@ -19,6 +20,7 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from hashlib import blake2b
 
 from seawall.api.meta import DEAD_ANNOTATION, UNUSED_ANNOTATION
 from seawall.api.v1alpha1.purge_template import matches_any
@@ -109,10 +111,13 @@ def _why_not_now(annotation: str, expires: datetime, written: str, time: Trusted
     if now is None:
         return doubtful(annotation, time)
     if expires <= now:
-        return f"{annotation} has expired: remove it"
+        return f"{annotation} has expired: {_AFTER_EXPIRY.get(annotation, 'remove it')}"
     if is_too_far(expires, now):
         return f"{annotation}: the expiry {written} is more than 24 hours ahead"
     return None
+
+
+_AFTER_EXPIRY = {DEAD_ANNOTATION: "remove it, once those of its regions that are back have flushed"}
 
 
 def is_too_far(expires: datetime, now: datetime) -> bool:
@@ -139,9 +144,11 @@ class DeadRegions:
     grounds: Grounds
 
     def sentence(self, regions: Iterable[int]) -> str:
-        """For people: that some of them are declared dead."""
-        are, listed = _are(regions)
-        return f"{listed} {are} declared dead {self.grounds.until_and_why}"
+        """For people: that some of them are declared dead. Of others it is another one: all are in its digest."""
+        ids = sorted(regions)
+        are, listed = _are(ids)
+        digest = f" (digest {_digest(ids)})" if len(ids) > _NAMED else ""
+        return f"{listed}{digest} {are} declared dead {self.grounds.until_and_why}"
 
 
 def parse_dead(annotation: str, time: TrustedTime) -> DeadRegions | str:
@@ -153,6 +160,12 @@ def parse_dead(annotation: str, time: TrustedTime) -> DeadRegions | str:
     if wrong is not None:
         return f"{DEAD_ANNOTATION}: {wrong!r} is no region id"
     return DeadRegions(frozenset(map(int, found.what)), found.grounds)
+
+
+def named_dead(annotation: str) -> frozenset[int]:
+    """The regions that it names, whether it declares anything or not: a run may have relied on it while it did."""
+    named = (one.strip() for one in annotation.partition(":")[0].split(","))
+    return frozenset(int(one) for one in named if is_region_id(one))
 
 
 def unknown_problem(regions: Iterable[int]) -> str:
@@ -168,9 +181,23 @@ def contradicted_problem(regions: Iterable[int], fact: str) -> str:
     return f"{DEAD_ANNOTATION}: region {first}{more} is declared dead and {fact}: the declaration is ignored"
 
 
+def lapsed_problem(regions: Iterable[int]) -> str:
+    """That these, or the first and so many more, are back behind the marker, and named by what declares nothing now."""
+    first, *others = sorted(regions)
+    more = f" (and {len(others)} more)" if others else ""
+    return (
+        f"{DEAD_ANNOTATION}: region {first}{more} was declared dead, reports again and has flushed less than the "
+        "marker: flush it before you take it out of the annotation"
+    )
+
+
 def is_region_id(text: str) -> bool:
     """Whether it is an id of a region: a number of 64 bits."""
     return _REGION_ID.fullmatch(text) is not None and int(text) < _BEYOND
+
+
+def _digest(ids: Iterable[int]) -> str:
+    return blake2b(" ".join(map(str, ids)).encode(), digest_size=8).hexdigest()
 
 
 def _are(regions: Iterable[int]) -> tuple[str, str]:

@@ -57,6 +57,8 @@ class Read:
     """The topics that a person declared unused."""
     dead: DeadRegions | None = None
     """The regions that a person declared dead."""
+    lapsed: frozenset[int] = frozenset()
+    """Those that the annotation names, if it declares nothing now."""
     processes: Mapping[int, int] = field(default_factory=dict)
     """By datanode the epoch of its process, as the reports say; of those too that report no region."""
     restarts: RestartClaims = field(default_factory=RestartClaims)

@@ -86,7 +86,7 @@ class Reason(Explained):
     )
     DECLARATION_CONTRADICTED = (
         "DeclarationContradicted",
-        "A region is declared dead by seawall.dev/dead-regions and reports, or that ended while a run relied on it.",
+        "A region is named by seawall.dev/dead-regions and reports, or that ended while a run relied on it.",
         "Flush the region, then take it out of the annotation: what it still needs may be before the marker.",
     )
     NO_REGIONS = (

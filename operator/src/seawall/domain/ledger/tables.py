@@ -69,7 +69,7 @@ class Freshness:
     dead: Mask
     """A person declared it dead, and it was watched for long enough without a sign of life (`dead_watch.py`)."""
     contradicted: Mask
-    """A person declared it dead, and that does not count: it reports, or was not watched for long enough."""
+    """A person declared it dead, and that does not count (any more): it reports, or was not watched for long enough."""
 
     def only(self, kept: Mask) -> Freshness:
         """These rows."""

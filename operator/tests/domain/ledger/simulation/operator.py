@@ -92,6 +92,7 @@ class Operator:
         self.readoption: Readoption | None = None
         self.unused: Unused | None = None
         self.dead: DeadRegions | None = None
+        self.lapsed: frozenset[int] = frozenset()
         self.old_reports: list[DatanodeReport] | None = None
         self.silent: frozenset[str] = frozenset()
         self.unreadable: frozenset[str] = frozenset()
@@ -164,6 +165,7 @@ class Operator:
             readoption=self.readoption,
             unused=self.unused,
             dead=self.dead,
+            lapsed=self.lapsed,
             processes={one.datanode_id: one.node_epoch for one in newest_reports(reports)},
             recorded=dict(store.recorded),
             ended=database.now,
