@@ -12,7 +12,8 @@ from seawall.api.stretch import Stretch
 from seawall.api.v1alpha1.hold import HoldState
 from seawall.domain.clocks import TrustedTime
 from seawall.domain.ledger.fence import Break, Finding
-from seawall.domain.ledger.held import Claim, HeldTopic, Hold, HoldView, LogIds, lag_bytes
+from seawall.domain.ledger.held import Claim, HeldTopic, Hold, HoldView, lag_bytes
+from seawall.domain.ledger.held_logs import MAX_NUMBERS, LogIds
 from seawall.domain.ledger.holds import lowest_claims, next_change, why_not_granted
 from tests.domain.two_clocks import agreed, ahead
 
@@ -234,7 +235,7 @@ def test_a_hold_on_a_topic_that_was_recreated_is_at_risk_and_lost_once_the_fence
 @pytest.mark.parametrize("claim", [FRESH.claim, Claim(everything=True)])
 def test_a_topic_that_was_recreated_and_readopted_between_two_looks_is_noticed_all_the_same(claim: Claim) -> None:
     hold = granted(claim=claim)
-    assert hold.granted_logs == LogIds.of({"wal_0": "old"})
+    assert hold.granted_logs == LogIds.of({"wal_0": "old"}, everything=claim.everything)
     assert settle(hold, looking_at(topic_id=None)).state is hold.state
     assert settle(hold, looking_at(topic_id="new", log_start=100, intent=100)).state is HoldState.LOST
 
@@ -243,13 +244,63 @@ def test_a_pool_that_grows_recreates_nothing_and_one_that_shrinks_is_in_doubt() 
     hold = granted(claim=Claim(everything=True))
     grown = HoldView({**VIEW.topics, "wal_1": replace(WAL, topic_id="another")})
     hold = settle(hold, grown)
-    assert (hold.state, hold.granted_logs) == (HoldState.EXTENDED, LogIds.of({"wal_0": "old", "wal_1": "another"}))
+    both = LogIds.of({"wal_0": "old", "wal_1": "another"}, everything=True)
+    assert (hold.state, hold.granted_logs, both.numbers) == (HoldState.EXTENDED, both, "0-1")
     shrunk = settle(hold, VIEW)
     assert (shrunk.state, shrunk.granted_logs) == (HoldState.AT_RISK, hold.granted_logs)
     recreated = HoldView({**VIEW.topics, "wal_1": replace(WAL, topic_id="a third")})
     assert settle(shrunk, recreated).state is HoldState.LOST
     gone = settle(granted(), HoldView({}))
     assert gone.state is HoldState.AT_RISK
+
+
+EVERYTHING = Claim(everything=True)
+
+
+def looking_at_logs(**topic_ids: str) -> HoldView:
+    return HoldView({name: replace(WAL, topic_id=topic_id) for name, topic_id in topic_ids.items()}, prefix="wal")
+
+
+def test_a_log_that_is_lost_while_the_pool_grows_loses_a_hold_on_everything() -> None:
+    """Found by a review: the greater pool was written down over it."""
+    two = looking_at_logs(wal_0="a", wal_1="b")
+    hold = settle(replace(FRESH, claim=EVERYTHING), two)
+    lacks = settle(hold, looking_at_logs(wal_0="a"))
+    assert lacks.state is HoldState.AT_RISK
+    for before in (hold, lacks):
+        assert settle(before, looking_at_logs(wal_0="a", wal_1="new", wal_2="c")).state is HoldState.LOST
+        swapped = settle(before, looking_at_logs(wal_0="a", wal_2="c"))
+        assert (swapped.state, swapped.granted_logs) == (HoldState.AT_RISK, hold.granted_logs)
+        grown = settle(before, looking_at_logs(wal_0="a", wal_1="b", wal_2="c", wal_10="d"))
+        assert grown.state is HoldState.EXTENDED
+        assert grown.granted_logs is not None
+        assert (grown.granted_logs.count, grown.granted_logs.numbers) == (4, "0-2,10")
+
+
+def test_a_hold_on_everything_of_a_version_that_knew_no_numbers_gets_them_when_all_is_as_it_was() -> None:
+    two = looking_at_logs(wal_0="a", wal_1="b")
+    hold = settle(replace(FRESH, claim=EVERYTHING), two)
+    former = replace(hold, granted_logs=LogIds.of({"wal_0": "a", "wal_1": "b"}))
+    change = next_change(former, two, agreed(NOW))
+    assert change is not None
+    assert (change.hold.granted_logs, change.sentence) == (hold.granted_logs, ""), "nothing new is said"
+    assert settle(former, looking_at_logs(wal_0="a", wal_1="new")).state is HoldState.LOST
+    assert settle(former, looking_at_logs(wal_0="a", wal_1="b", wal_2="c")).granted_logs != former.granted_logs
+
+
+def test_numbers_are_written_if_each_topic_has_one_and_they_are_not_too_many() -> None:
+    def numbers(*names: str) -> str | None:
+        return LogIds.of(dict.fromkeys(names, "id"), everything=True).numbers
+
+    assert numbers(*(f"wal_{number}" for number in range(10_000))) == "0-9999"
+    assert numbers("wal_3", "wal_1", "wal_2", "wal_7") == "1-3,7"
+    assert numbers("wal_3", "other") is None
+    assert numbers("wal_1", "wal_01") is None
+    assert numbers(*(f"wal_{2 * number}" for number in range(MAX_NUMBERS))) is None
+    assert LogIds.of({"wal_3": "id"}).numbers is None
+    assert LogIds(2**40, "", "0-999999999").among(["wal_0"]) == (), "nobody wrote that"
+    held = LogIds.of({"wal_1": "x", "wal_2": "y", "wal_12": "z"}, everything=True)
+    assert held.among(["wal_0", "wal_1", "wal_12", "wal_112", "other"]) == ("wal_1", "wal_12")
 
 
 def test_a_log_that_was_cut_off_below_what_is_held_loses_it_once_the_fence_is_sure() -> None:

@@ -717,18 +717,32 @@ MUTANTS = (
     ),
     Mutant(
         "hold on everything that outlives somebody else's deletes",
-        f"{LEDGER}/holds.py",
+        f"{LEDGER}/hold_losses.py",
         "if granted.everything and topic.is_foreign():",
         "if topic is None:",
         "test_holds.test_a_delete_by_somebody_else_overtakes_a_hold_on_everything()",
     ),
     Mutant(
         "hold that outlives its log",
-        f"{LEDGER}/holds.py",
-        "now.count != before.count or now == before:",
+        f"{LEDGER}/hold_losses.py",
+        "now.count != before.count or now.digest == before.digest:",
         "now.count != before.count or now.count == before.count:",
         "test_holds.test_a_topic_that_was_recreated_and_readopted_between_two_looks_is_noticed_all_the_same("
         "test_holds.FRESH.claim)",
+    ),
+    Mutant(
+        "hold on everything that outlives its log while the pool grows",
+        f"{LEDGER}/hold_losses.py",
+        "view.logs_of(granted, as_held=hold.granted_logs)",
+        "view.logs_of(granted)",
+        "test_holds.test_a_log_that_is_lost_while_the_pool_grows_loses_a_hold_on_everything()",
+    ),
+    Mutant(
+        "a pool that lost a log and grew is written down",
+        f"{LEDGER}/held_logs.py",
+        "now.numbers is not None and _read(self.numbers) < _read(now.numbers)",
+        "self.count <= now.count",
+        "test_holds.test_a_log_that_is_lost_while_the_pool_grows_loses_a_hold_on_everything()",
     ),
     Mutant(
         "hold that is Lost before anybody saw it AtRisk",

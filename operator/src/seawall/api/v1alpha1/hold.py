@@ -113,6 +113,11 @@ class GrantedLogs(StatusModel):
     """How many."""
     digest: Annotated[str, Field(max_length=64)]
     """A digest of their names and of the ids that Kafka gave them."""
+    numbers: (
+        Annotated[str, Field(max_length=32_768, pattern=r"^[0-9]{1,9}(-[0-9]{1,9})?(,[0-9]{1,9}(-[0-9]{1,9})?)*$")]
+        | None
+    ) = None
+    """The numbers of the topics, as 0-63,70, of a hold on all: of a pool that has grown these are compared."""
 
 
 class WALHoldStatus(ObjectStatus):

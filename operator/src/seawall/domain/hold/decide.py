@@ -42,6 +42,7 @@ from seawall.domain.ledger.held import (
     expires_at,
     lag_bytes,
 )
+from seawall.domain.ledger.held_logs import LogIds
 from seawall.domain.ledger.holds import next_change, why_not_granted
 from seawall.domain.ledger.intents import FenceRecord
 from seawall.domain.ledger.observation import Observation, Unavailable
@@ -57,7 +58,7 @@ def measured(obj: WALHold, hold: Hold, view: HoldView) -> WALHoldStatus:
         conditions=obj.status.conditions,
         state=hold.state,
         granted={} if hold.granted is None else _topics_of(hold.granted),
-        granted_logs=None if logs is None else wal_hold.GrantedLogs(topics=logs.count, digest=logs.digest),
+        granted_logs=None if logs is None else _logs_of(logs),
         granted_prefix=hold.granted_prefix,
         renewal=None if renewal is None else wal_hold.Renewal(renew_time=renewal.stated, seen_time=renewal.observed_at),
         unrenewed=hold.unrenewed,
@@ -137,6 +138,10 @@ def _expiry_judged(build: ConditionBuilder, time: TrustedTime) -> Condition:
         return build(kind, "False", before.reason, before.message)
     by = "" if time.skew is None else f", by {abs(time.skew).total_seconds():.0f} s"
     return build(kind, "False", time.agreement.value, f"it ends by none of its limits meanwhile: {problem}{by}")
+
+
+def _logs_of(logs: LogIds) -> wal_hold.GrantedLogs:
+    return wal_hold.GrantedLogs(topics=logs.count, digest=logs.digest, numbers=logs.numbers)
 
 
 def _topics_of(claim: Claim) -> Mapping[str, HeldFrom]:

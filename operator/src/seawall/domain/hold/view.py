@@ -9,7 +9,7 @@ from seawall.domain.clocks import TrustedTime
 from seawall.domain.kafka_log import FirstSince
 from seawall.domain.ledger.fence import Verdict
 from seawall.domain.ledger.held import HeldTopic, HoldView
-from seawall.domain.ledger.holds import why_overtaken
+from seawall.domain.ledger.hold_losses import why_overtaken
 from seawall.domain.ledger.ledger import plan
 from seawall.domain.ledger.observation import Observation, Unavailable
 from seawall.domain.ledger.shards import shard_of

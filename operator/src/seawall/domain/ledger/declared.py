@@ -14,7 +14,8 @@ from seawall.api.v1alpha1.subscription import WAL_SUBSCRIPTION
 from seawall.api.v1alpha1.verification import WALVerification
 from seawall.api.v1alpha1.verification_level import VerificationLevel
 from seawall.domain.ledger.bounds import Verified
-from seawall.domain.ledger.held import Claim, Hold, LogIds, Renewal
+from seawall.domain.ledger.held import Claim, Hold, Renewal
+from seawall.domain.ledger.held_logs import LogIds
 from seawall.domain.ledger.policy import Level, Policy, Requirement, Safety
 from seawall.domain.ledger.verdicts import began_at, doubt_time, proof_time
 
@@ -83,7 +84,7 @@ def hold_of(obj: WALHold) -> Hold | InvalidSpec:
         release=obj.spec.release,
         state=obj.status.state or HoldState.REQUESTED,
         granted=claim_of(obj.status.granted) if obj.status.granted else None,
-        granted_logs=None if logs is None else LogIds(logs.topics, logs.digest),
+        granted_logs=None if logs is None else LogIds(logs.topics, logs.digest, logs.numbers),
         granted_prefix=obj.status.granted_prefix or _prefix_of(obj.status.granted),
         renewal=None if recorded is None else Renewal(recorded.renew_time, recorded.seen_time),
         unrenewed=obj.status.unrenewed,

@@ -8,12 +8,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
-from hashlib import blake2b
 
 from seawall.api.stretch import Stretch
 from seawall.api.v1alpha1.hold import HoldState
 from seawall.domain.clocks import TrustedTime, prolonged
 from seawall.domain.ledger.fence import Break, Finding
+from seawall.domain.ledger.held_logs import LogIds
 from seawall.domain.times import CLOCKS_AGREE, LEDGER_LEAST_AT_RISK, LEDGER_LEAST_BREAK
 
 
@@ -41,21 +41,6 @@ class Renewal:
 
     stated: datetime | None
     observed_at: datetime
-
-
-@dataclass(frozen=True, slots=True)
-class LogIds:
-    """Which logs were granted, small however many they are: a log that was recreated since has another id."""
-
-    count: int
-    digest: str
-    """16 hexadecimal digits of their names and topic ids."""
-
-    @classmethod
-    def of(cls, topic_ids: Mapping[str, str]) -> LogIds:
-        """Those of these topics."""
-        listed = "\n".join(f"{name} {topic_ids[name]}" for name in sorted(topic_ids))
-        return cls(len(topic_ids), blake2b(listed.encode(), digest_size=8).hexdigest())
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,14 +148,16 @@ class HoldView:
             return "the database does not say whether it deletes records by itself"
         return self.second_pruner
 
-    def logs_of(self, claim: Claim) -> LogIds | None:
-        """The ids of the claimed topics' logs; None while any is unknown."""
+    def logs_of(self, claim: Claim, *, as_held: LogIds | None = None) -> LogIds | None:
+        """The ids of the claimed topics' logs, of those alone that were held; None while any is unknown."""
+        claimed = claim.offsets_among(self.topics)
+        names = claimed if as_held is None else as_held.among(claimed)
         known = {
             name: topic.topic_id
-            for name in claim.offsets_among(self.topics)
+            for name in names
             if (topic := self.topics.get(name)) is not None and topic.topic_id is not None
         }
-        return LogIds.of(known) if len(known) == len(claim.offsets_among(self.topics)) else None
+        return LogIds.of(known, everything=claim.everything) if len(known) == len(names) else None
 
 
 @dataclass(frozen=True, slots=True)

@@ -49,7 +49,6 @@ from dataclasses import replace
 
 from seawall.api.v1alpha1.hold import HoldState
 from seawall.domain.clocks import Agreement, TrustedTime
-from seawall.domain.ledger.fence import Break
 from seawall.domain.ledger.held import (
     NEAR,
     Claim,
@@ -62,6 +61,7 @@ from seawall.domain.ledger.held import (
     unrenewed_now,
     was_recorded_at_risk,
 )
+from seawall.domain.ledger.hold_losses import why_in_doubt, why_overtaken
 
 GRANTED = "granted: what it claims is there and stays"
 
@@ -133,67 +133,9 @@ def _due(hold: Hold, _: HoldView, time: TrustedTime) -> HoldChange | None:
     return None if written is None else HoldChange(replace(hold, unrenewed=written), "")
 
 
-def why_overtaken(hold: Hold, view: HoldView) -> str | None:
-    """That a granted record is gone already, in one sentence: only somebody else can have deleted it."""
-    if hold.granted is None or hold.state.is_final:
-        return None
-    return _deleted(hold.granted, view) or _recreated(hold, hold.granted, view) or _cut(hold.granted, view)
-
-
 def _overtaken(hold: Hold, view: HoldView, _: TrustedTime) -> HoldChange | None:
     gone = why_overtaken(hold, view)
     return None if gone is None else _change(hold, HoldState.LOST, gone)
-
-
-def _deleted(granted: Claim, view: HoldView) -> str | None:
-    for name, offset in granted.offsets.items():
-        topic = view.topics.get(name)
-        if topic is not None and topic.log_start is not None and topic.log_start > offset:
-            return f"{name} starts at {topic.log_start} and offset {offset} was held: somebody else deleted it"
-    for name, topic in view.topics.items():
-        if granted.everything and topic.is_foreign():
-            return f"{name} starts at {topic.log_start}, and everything was held: somebody else deleted records"
-    return None
-
-
-def _recreated(hold: Hold, granted: Claim, view: HoldView) -> str | None:
-    """Another log: as the fence is sure, or, when a person has readopted it meanwhile, by what was granted then."""
-    recreated = [name for name in granted.offsets_among(view.topics) if _is_recreated(name, view)]
-    if recreated:
-        is_sure = view.topics[recreated[0]].is_broken
-        return f"{recreated[0]} was recreated, and what was held of it is gone" if is_sure else None
-    before, now = hold.granted_logs, view.logs_of(granted)
-    if before is None or now is None or now.count != before.count or now == before:
-        return None
-    return "a topic that it holds was recreated since, and what was held of it is gone"
-
-
-def _is_recreated(name: str, view: HoldView) -> bool:
-    return name in view.topics and view.topics[name].is_recreated()
-
-
-def _cut(granted: Claim, view: HoldView) -> str | None:
-    """A log that ends before the granted offset, and the fence is sure that it was cut."""
-    for name, offset in granted.offsets.items():
-        topic = view.topics.get(name)
-        if topic is not None and topic.is_broken and topic.ends_before(offset):
-            return f"{name} was cut off: it ends at {topic.high_watermark}, and offset {offset} was held"
-    return None
-
-
-def _doubt(hold: Hold, granted: Claim, view: HoldView) -> str | None:
-    """What may mean that granted records are gone, in one sentence: a region whose manifest was restored does not."""
-    for name, offset in granted.offsets_among(view.topics).items():
-        topic = view.topics.get(name)
-        if topic is None:
-            return f"there is no topic {name} any more"
-        if topic.finding is not None and topic.finding.what is not Break.FLUSHED_WENT_BACK:
-            return f"the log of {name} is in doubt: {topic.finding.sentence}"
-        if topic.ends_before(offset):
-            return f"{name} ends at {topic.high_watermark}, before offset {offset}, which is held"
-    if hold.granted_logs is not None and granted.everything and hold.granted_logs.count > len(view.topics):
-        return f"{hold.granted_logs.count} topics were held, and there are only {len(view.topics)} now"
-    return None
 
 
 def _ended(hold: Hold, view: HoldView, time: TrustedTime) -> HoldChange | None:
@@ -258,7 +200,7 @@ def _stands(hold: Hold, view: HoldView, time: TrustedTime) -> HoldChange | None:
         return None
     now = time.earliest
     near = None if now is None else limit_reached(hold, view, now, NEAR)
-    risk = view.second_pruner or near or _doubt(hold, hold.granted, view)
+    risk = view.second_pruner or near or why_in_doubt(hold, hold.granted, view)
     if risk is not None:
         return _at_risk(hold, risk, time)
     is_known = now is not None and view.database_deletes is not None and are_limits_known(hold, view)
@@ -278,11 +220,15 @@ def _keeps_more_than_the_database(claim: Claim, view: HoldView) -> bool:
 
 
 def _counted(hold: Hold, view: HoldView, _: TrustedTime) -> HoldChange | None:
-    """Which logs are held: of a grant by a version that did not write it down, and of a pool that has grown."""
-    recorded = None if hold.granted is None else view.logs_of(hold.granted)
-    if recorded is None or (hold.granted_logs is not None and hold.granted_logs.count >= recorded.count):
+    """Which logs are held: of a grant by a version that did not write it down, and of a pool that has grown.
+
+    After `_overtaken`: what was held before is as it was.
+    """
+    before, recorded = hold.granted_logs, None if hold.granted is None else view.logs_of(hold.granted)
+    if recorded is None or (before is not None and not before.is_outgrown_by(recorded)):
         return None
-    return HoldChange(replace(hold, granted_logs=recorded), f"it holds {recorded.count} topics")
+    sentence = "" if before is not None and before.count == recorded.count else f"it holds {recorded.count} topics"
+    return HoldChange(replace(hold, granted_logs=recorded), sentence)
 
 
 def _placed(hold: Hold, view: HoldView, _: TrustedTime) -> HoldChange | None:
