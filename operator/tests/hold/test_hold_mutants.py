@@ -61,6 +61,7 @@ def step_rewritten(name: str, guard: str, instead: str) -> Callable[[Patch], Non
     return mutate
 
 
+ANOTHERS = "each.spec.cluster_ref.name in others"
 NEVER_RENEWED = outages.test_who_never_renews_loses_it_when_its_ttl_is_over_and_half_a_ttl_after_an_outage_at_the_latest
 
 
@@ -71,11 +72,11 @@ MUTANTS: tuple[Mutant, ...] = (
     (silence_believed, stories.test_a_granted_hold_says_at_once_that_it_is_worth_nothing_and_does_not_believe_silence),
     (unknown_is_no, stories.test_a_granted_hold_says_at_once_that_it_is_worth_nothing_and_does_not_believe_silence),
     (
-        rewritten(claims, "read_holds", " and not _may_hold_of(each, cluster, other)", "", reading, topic_deletion),
+        rewritten(claims, "read_holds", "not _may_hold_of(each, cluster, others)", ANOTHERS, reading, topic_deletion),
         partial(reused.test_a_purge_keeps_what_was_held_before_the_name_was_used_again, reused.named),
     ),
     (
-        rewritten(claims, "read_holds", " and not _may_hold_of(each, cluster, other)", "", reading, topic_deletion),
+        rewritten(claims, "read_holds", "not _may_hold_of(each, cluster, others)", ANOTHERS, reading, topic_deletion),
         partial(reused.test_topics_stay_that_were_held_before_the_name_was_used_again, reused.named),
     ),
     *(
@@ -86,15 +87,33 @@ MUTANTS: tuple[Mutant, ...] = (
         )
         for guard, instead, held in (
             ("named = hold.status.granted.keys() | ", "named = ", reused.named_and_edited),
-            (" | (claimed or frozenset())", "", reused.requested),
+            (" | (claimed or {}).keys()", "", reused.requested),
             ("return hold.status.granted_prefix == cluster.prefix", "return False", reused.on_everything_and_edited),
-            ("or ALL_TOPICS in named ", "", reused.on_everything_long_ago),
-            ("claimed is None or ", "", reused.unreadable),
+            (" or ALL_TOPICS in named", "", reused.on_everything_long_ago),
+            ("is_unreadable = claimed is None or ", "is_unreadable = ", reused.unreadable),
         )
     ),
     (
-        rewritten(claims, "_may_hold_of", " and hold.metadata.creation_timestamp < other", " or other"),
+        rewritten(claims, "_may_hold_of", "hold.metadata.creation_timestamp < other", "other"),
         partial(reused.test_what_is_held_of_another_pool_keeps_nothing_of_this_one, reused.after_it),
+    ),
+    (
+        rewritten(claims, "_may_hold_of", "hold.status.granted_prefix == cluster.prefix", "True"),
+        partial(
+            reused.test_a_hold_whose_cluster_is_gone_keeps_nothing_of_other_topics, reused.EVERYTHING, reused.EVERYTHING
+        ),
+    ),
+    (
+        rewritten(claims, "_may_hold_of", "if other is None and (", "if False and ("),
+        reused.test_an_open_request_on_everything_counts_while_its_cluster_is_gone,
+    ),
+    (
+        rewritten(decide, "_conditions", " or verdict.reason != Reason.CLUSTER_MISSING", " or True"),
+        reused.test_a_hold_whose_cluster_is_gone_is_granted_for_nobody_and_ends_by_its_ttl,
+    ),
+    (
+        rewritten(decide, "_alone", "next_change_alone(hold, observed.time)", "None"),
+        reused.test_a_hold_whose_cluster_is_gone_is_granted_for_nobody_and_ends_by_its_ttl,
     ),
     (
         rewritten(held, "limit_reached", " and (share < 1 or was_recorded_unrenewed(hold, now))", "", holds),

@@ -10,8 +10,9 @@ import pytest
 
 from seawall.api.meta import ConditionType, Key
 from seawall.api.v1alpha1.hold import GrantedLogs, HoldState, WALHoldStatus
+from seawall.domain.conditions import find_condition
 from tests.cluster.test_topic_deletion import LONG, controller, going, live, reported
-from tests.hold.test_wal_hold import HOLD, granter, is_true, message, place, read, settle
+from tests.hold.test_wal_hold import HOLD, granter, is_true, message, place, read, settle, stay
 from tests.worlds.purge_world import CLUSTER, NAMESPACE, TOPICS, World
 
 FORMER = Key(NAMESPACE, "former")
@@ -129,6 +130,75 @@ def test_what_is_held_of_another_pool_keeps_nothing_of_this_one(held: Callable[[
     world.start_run()
     world.settle()
     assert world.log_starts()["wal_0"] > 3
+
+
+def flushed() -> World:
+    world = World()
+    for region in world.data_plane.regions:
+        world.flush(region)
+    return world
+
+
+@pytest.mark.parametrize(
+    ("claim", "grant"), [(EVERYTHING, EVERYTHING), ({"other_0": 3}, EVERYTHING), ({"other_0": 3}, {"other_0": 3})]
+)
+def test_a_hold_whose_cluster_is_gone_keeps_nothing_of_other_topics(
+    claim: dict[str, Any], grant: dict[str, Any]
+) -> None:
+    """Found by a review: it stopped each pool of the namespace, for ever."""
+    world = flushed()
+    place_former(world, claim, granted(grant, "other"))
+    world.start_run()
+    world.settle()
+    assert world.log_starts()["wal_0"] > 3
+
+
+@pytest.mark.parametrize("prefix", ["wal", None])
+def test_a_hold_whose_cluster_is_gone_keeps_what_it_was_granted(prefix: str | None) -> None:
+    world = flushed()
+    place_former(world, EVERYTHING, granted(EVERYTHING, prefix))
+    world.start_run()
+    world.settle()
+    assert set(world.log_starts().values()) == {0}
+
+
+def test_an_open_request_on_everything_counts_while_its_cluster_is_gone() -> None:
+    world = flushed()
+    place_former(world, EVERYTHING, granted({"other_0": 3}, "other"))
+    world.start_run()
+    world.settle()
+    assert set(world.log_starts().values()) == {0}
+
+
+def test_a_hold_whose_cluster_is_gone_is_granted_for_nobody_and_ends_by_its_ttl() -> None:
+    world = World()
+    place_former(world, EVERYTHING, granted(EVERYTHING, "wal"), ttl="10m")
+    process = granter(world)
+    hold = settle(world, process)
+    assert (hold.status.state, hold.status.granted) == (HoldState.ACTIVE, EVERYTHING)
+    assert "does not exist" in message(hold)
+    condition = find_condition(hold.status.conditions, ConditionType.GRANTED)
+    assert condition is not None
+    assert (condition.status, condition.reason) == ("Unknown", "ClusterMissing")
+    hold = stay(world, process, 9)
+    assert hold.status.state is HoldState.AT_RISK
+    place_former(world, EVERYTHING, ttl="10m", renewTime=world.time.time.isoformat())
+    hold = stay(world, process, 9)
+    assert hold.status.state is HoldState.AT_RISK, "renewed, and nobody knows more of it"
+    hold = stay(world, process, 3)
+    assert hold.status.state is HoldState.LOST
+    assert "its ttl is 600 s" in message(hold)
+
+
+def test_a_hold_keeps_its_grant_while_its_cluster_is_gone() -> None:
+    world = World()
+    place(world, topics=EVERYTHING, ttl="24h")
+    process = granter(world)
+    before = settle(world, process)
+    world.kube.remove(world.cluster().metadata.key)
+    gone = settle(world, process)
+    assert (gone.status.granted, gone.status.granted_logs) == (before.status.granted, before.status.granted_logs)
+    assert not is_true(gone, ConditionType.GRANTED)
 
 
 @pytest.mark.parametrize(

@@ -211,20 +211,20 @@ def list_verifications(kube: Kube, cluster: WALCluster) -> Verifications:
 def read_holds(kube: Kube, cluster: WALCluster) -> list[Hold] | str:
     """All holds on the pool of the WALCluster; a sentence if any cannot be read: unreadable means no purge.
 
-    Holds on a WALCluster that is gone count, too: another one of another name may have taken over its topics.
+    Holds on a WALCluster that is gone count, too, if they may be on these topics: another one of another name may have
+    taken them over.
     """
     try:
         listing = kube.list(WALHold, cluster.metadata.namespace)
         unfinished = [each for each in listing.items if not each.status.is_final]
-        others = _with_other_pools(kube, cluster, unfinished)
+        others = _others(kube, cluster, unfinished)
     except SeawallError as error:
         return str(error)
     if not listing.complete:
         return "not all WALHolds of the namespace could be read"
     holds: list[Hold] = []
     for each in unfinished:
-        other = others.get(cluster_name(each) or "")
-        if other is not None and not _may_hold_of(each, cluster, other):
+        if not _may_hold_of(each, cluster, others):
             continue
         hold = hold_of(each)
         if isinstance(hold, InvalidSpec):
@@ -233,31 +233,34 @@ def read_holds(kube: Kube, cluster: WALCluster) -> list[Hold] | str:
     return holds
 
 
-def _with_other_pools(kube: Kube, cluster: WALCluster, holds: Iterable[WALHold]) -> Mapping[str, WALCluster]:
-    """By name those WALClusters whose topics certainly are others; only looked up if a hold names another."""
-    if cluster.prefix is None or {cluster_name(hold) for hold in holds} <= {None, cluster.metadata.name}:
+def _others(kube: Kube, cluster: WALCluster, holds: Iterable[WALHold]) -> Mapping[str, WALCluster]:
+    """By name the other WALClusters; only looked up if a hold names another."""
+    if {cluster_name(hold) for hold in holds} <= {None, cluster.metadata.name}:
         return {}
-    found = kube.list(WALCluster, cluster.metadata.namespace).items
-    return {
-        each.metadata.name: each
-        for each in found
-        if each.metadata.name != cluster.metadata.name and each.prefix not in {None, cluster.prefix}
-    }
+    return {each.metadata.name: each for each in kube.list(WALCluster, cluster.metadata.namespace).items}
 
 
-def _may_hold_of(hold: WALHold, cluster: WALCluster, other: WALCluster) -> bool:
-    """Whether it may keep topics of this WALCluster, although `other`, which it names, has others.
+def _may_hold_of(hold: WALHold, cluster: WALCluster, others: Mapping[str, WALCluster]) -> bool:
+    """Whether it may keep topics of this WALCluster, although the one that it names has others, or is gone.
 
     A name is used again: one that was deleted may have had these topics when the hold was placed, or granted.
     """
-    claimed = None if isinstance(hold.spec, InvalidSpec) else hold.spec.topics.keys()
-    named = hold.status.granted.keys() | (claimed or frozenset())
+    name, other = cluster_name(hold), others.get(cluster_name(hold) or "")
+    if name in {None, cluster.metadata.name} or cluster.prefix is None:
+        return True
+    if other is not None and other.prefix in {None, cluster.prefix}:
+        return True
+    claimed = None if isinstance(hold.spec, InvalidSpec) else hold.spec.topics
+    named = hold.status.granted.keys() | (claimed or {}).keys()
     if any(name.rpartition("_")[0] == cluster.prefix for name in named):
         return True
+    is_unreadable = claimed is None or bool(hold.KEPT & hold.unreadable.keys())
+    is_on_any = is_unreadable or ALL_TOPICS in named
+    if other is None and (claimed is None or (ALL_TOPICS in claimed and hold.status.granted != claimed)):
+        return True  # what nobody has granted yet is on the topics that the one had which is gone: on any
     if hold.status.granted_prefix is not None:
         return hold.status.granted_prefix == cluster.prefix
-    is_on_any = claimed is None or ALL_TOPICS in named or bool(hold.KEPT & hold.unreadable.keys())
-    return is_on_any and hold.metadata.creation_timestamp < other.metadata.creation_timestamp
+    return is_on_any and (other is None or hold.metadata.creation_timestamp < other.metadata.creation_timestamp)
 
 
 def _is_of(obj: WALPurgePolicy | WALVerification, cluster: WALCluster) -> bool:

@@ -5,18 +5,17 @@
 
 A hold is deleted without a finalizer of ours: that it is gone releases it. One that somebody else's finalizer keeps
 still counts, says so, and ends by its ttl at last. What cannot be known changes nothing: a hold never expires or is
-lost while nobody can look, and never expires while two clocks do not agree on the time.
+lost while nobody can look, and never expires while two clocks do not agree on the time. Where there is no WALCluster
+nobody ever will: then its ttl counts, and what was granted stands until that is over, for who has its topics by then.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import replace
 from functools import partial
 
 from seawall.api.meta import Condition, ConditionType, InvalidSpec
-from seawall.api.v1alpha1 import hold as wal_hold
-from seawall.api.v1alpha1.hold import ALL_TOPICS, EARLIEST, HeldFrom, HoldState, WALHold, WALHoldStatus
+from seawall.api.v1alpha1.hold import HoldState, WALHold, WALHoldStatus
 from seawall.domain.clocks import TrustedTime
 from seawall.domain.conditions import (
     ConditionBuilder,
@@ -29,45 +28,23 @@ from seawall.domain.conditions import (
 )
 from seawall.domain.decision import Decision, Published, silent, with_edit_observed
 from seawall.domain.hold.reasons import Reason
+from seawall.domain.hold.status import measured, unmeasured
 from seawall.domain.hold.view import Observed, hold_view
 from seawall.domain.ledger.actions import WriteRecords
 from seawall.domain.ledger.declared import hold_of
 from seawall.domain.ledger.held import (
     DUE_SHARE,
     NEAR,
-    Claim,
     Hold,
     HoldView,
     at_risk_until,
     expires_at,
-    lag_bytes,
 )
-from seawall.domain.ledger.held_logs import LogIds
-from seawall.domain.ledger.holds import next_change, why_not_granted
+from seawall.domain.ledger.holds import next_change, next_change_alone, why_not_granted
 from seawall.domain.ledger.intents import FenceRecord
-from seawall.domain.ledger.observation import Observation, Unavailable
+from seawall.domain.ledger.observation import Observation
 from seawall.domain.step import Event, EventType
 from seawall.domain.times import HOLD_OBSERVE_SECONDS, HOLD_RETRY_SECONDS
-
-
-def measured(obj: WALHold, hold: Hold, view: HoldView) -> WALHoldStatus:
-    """The status of a hold whose topics were looked at, conditions apart."""
-    renewal, logs = hold.renewal, hold.granted_logs
-    return WALHoldStatus(
-        observed_generation=obj.status.observed_generation,
-        conditions=obj.status.conditions,
-        state=hold.state,
-        granted={} if hold.granted is None else _topics_of(hold.granted),
-        granted_logs=None if logs is None else _logs_of(logs),
-        granted_prefix=hold.granted_prefix,
-        renewal=None if renewal is None else wal_hold.Renewal(renew_time=renewal.stated, seen_time=renewal.observed_at),
-        unrenewed=hold.unrenewed,
-        at_risk_time=hold.at_risk_since,
-        topics=len(view.topics) if hold.claim.everything else len(hold.claim.offsets),
-        expire_time=None if hold.state.is_final else expires_at(hold),
-        lag_entries=_lag_entries(hold.kept, view),
-        lag_bytes=lag_bytes(hold.kept, view.topics),
-    )
 
 
 def published(
@@ -111,9 +88,15 @@ def _conditions(
     if hold is None:
         return build.kstatus(verdict)
     is_granted = hold.granted == hold.claim and not hold.state.is_final and _is_worth(obj, hold, database_deletes)
+    is_known = not is_granted or verdict.reason != Reason.CLUSTER_MISSING  # of topics that nobody looks at
     return (
         *build.kstatus(verdict),
-        build(ConditionType.GRANTED, as_status(is_granted), verdict.reason, verdict.message),
+        build(
+            ConditionType.GRANTED,
+            as_status(is_granted) if is_known else "Unknown",
+            verdict.reason,
+            verdict.message,
+        ),
         build(ConditionType.AT_RISK, as_status(hold.state is HoldState.AT_RISK), verdict.reason, verdict.message),
         build(ConditionType.LOST, as_status(hold.state is HoldState.LOST), verdict.reason, verdict.message),
         _expiry_judged(build, time),
@@ -140,25 +123,6 @@ def _expiry_judged(build: ConditionBuilder, time: TrustedTime) -> Condition:
     return build(kind, "False", time.agreement.value, f"it ends by none of its limits meanwhile: {problem}{by}")
 
 
-def _logs_of(logs: LogIds) -> wal_hold.GrantedLogs:
-    return wal_hold.GrantedLogs(topics=logs.count, digest=logs.digest, numbers=logs.numbers)
-
-
-def _topics_of(claim: Claim) -> Mapping[str, HeldFrom]:
-    return {ALL_TOPICS: EARLIEST, **claim.offsets} if claim.everything else dict(claim.offsets)
-
-
-def _lag_entries(claim: Claim, view: HoldView) -> int | None:
-    """From the claimed offsets, or the log starts above them, to the ends; None if Kafka does not say."""
-    total = 0
-    for name, offset in claim.offsets_among(view.topics).items():
-        topic = view.topics.get(name)
-        if topic is None or topic.high_watermark is None or topic.log_start is None:
-            return None
-        total += max(0, topic.high_watermark - max(offset, topic.log_start))
-    return total
-
-
 HoldDecision = Decision[WALHoldStatus, WriteRecords]
 
 
@@ -173,7 +137,10 @@ def decide(obj: WALHold, observed: Observed) -> HoldDecision:
     observation = observed.observation
     if isinstance(observation, Observation):
         return _manage(obj, hold, observation, observed)
-    return _as_it_is(obj, hold, _verdict_without_observation(observation, observed), observed)
+    if not observed.has_cluster or observation is None:
+        return _alone(obj, hold, observed)
+    verdict = Verdict(Outlook.PROGRESSING, observation.why.value, observation.message, HOLD_RETRY_SECONDS)
+    return _as_it_is(obj, hold, verdict, observed)
 
 
 def _as_it_is(obj: WALHold, hold: Hold | None, verdict: Verdict, observed: Observed) -> HoldDecision:
@@ -181,11 +148,21 @@ def _as_it_is(obj: WALHold, hold: Hold | None, verdict: Verdict, observed: Obser
     return Decision(obj.status, verdict, publish=partial(published, obj, obj.status, hold, observed.time))
 
 
-def _verdict_without_observation(observation: Unavailable | None, observed: Observed) -> Verdict:
-    if not observed.has_cluster or observation is None:
-        message = "the WALCluster does not exist, or is being deleted: create it, or delete the hold"
-        return Verdict(Outlook.STALLED, Reason.CLUSTER_MISSING, message)
-    return Verdict(Outlook.PROGRESSING, observation.why.value, observation.message, HOLD_RETRY_SECONDS)
+def _alone(obj: WALHold, hold: Hold, observed: Observed) -> HoldDecision:
+    """Of a hold whose WALCluster is gone: its numbers stay as they were, and its ttl counts."""
+    change = next_change_alone(hold, observed.time)
+    after = hold if change is None else change.hold
+    status = unmeasured(obj, after)
+    if change is not None and after.state.is_final:
+        verdict = Verdict(Outlook.STALLED, after.state.value, change.sentence)
+    else:
+        message = (
+            "the WALCluster does not exist, or is being deleted: create it, or delete the hold; unless it is renewed "
+            "it ends by its ttl"
+        )
+        wait = _until_next_limit(after, observed.time)
+        verdict = Verdict(Outlook.STALLED, Reason.CLUSTER_MISSING, message, wait)
+    return Decision(status, verdict, publish=partial(published, obj, status, after, observed.time))
 
 
 def _manage(obj: WALHold, hold: Hold, observation: Observation, observed: Observed) -> HoldDecision:

@@ -15,7 +15,8 @@ class Reason(StrEnum):
     """Stalled. Its state or grant cannot be read, as after a downgrade, so nothing of its pool is deleted: upgrade
     Seawall, or delete the hold."""
     CLUSTER_MISSING = "ClusterMissing"
-    """Stalled. There is no such WALCluster in the namespace, or it is being deleted: create it, or delete the hold."""
+    """Stalled. There is no such WALCluster in the namespace, or it is being deleted: create it, or delete the hold.
+    What was granted stands for who has its topics, until the ttl is over; whether it is there nobody knows."""
     OTHER_TOPICS = "OtherTopics"
     """Stalled. The WALCluster has other topics than those on which it was granted: another one had its name then. It
     stays as it is, and counts for the WALCluster that has those topics now: delete it once nobody needs them."""

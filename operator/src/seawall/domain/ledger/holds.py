@@ -238,5 +238,22 @@ def _placed(hold: Hold, view: HoldView, _: TrustedTime) -> HoldChange | None:
     return HoldChange(replace(hold, granted_prefix=view.prefix), f"it holds topics of {view.prefix}")
 
 
+def _due_alone(hold: Hold, view: HoldView, time: TrustedTime) -> HoldChange | None:
+    """AtRisk as its ttl goes by. Nobody can say that it is not at risk any more."""
+    now = time.earliest
+    near = None if hold.granted is None or now is None else limit_reached(hold, view, now, NEAR)
+    return None if near is None else _at_risk(hold, near, time)
+
+
+def next_change_alone(hold: Hold, time: TrustedTime) -> HoldChange | None:
+    """The same of a hold of whose topics nobody will say anything: it is released, renewed, or expires."""
+    if hold.state.is_final:
+        return None
+    nothing = HoldView({}, database_deletes=None)
+    return next(filter(None, (step(hold, nothing, time) for step in ALONE)), None)
+
+
 STEPS = (_released, _renewed, _overtaken, _due, _ended, _granted, _stands, _counted, _placed)
 """The changes, in the order in which they are looked for."""
+ALONE = (_released, _renewed, _due, _ended, _due_alone)
+"""Those of a hold whose WALCluster is gone. Without topics no limit but the ttl is ever reached."""
