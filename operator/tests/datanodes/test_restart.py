@@ -460,6 +460,28 @@ def test_a_delete_that_has_begun_is_waited_for_and_no_longer_when_the_log_starts
     assert sorted(world.went) == ALL
 
 
+def test_a_run_that_is_paused_between_intent_and_delete_is_named_with_what_ends_it() -> None:
+    """Found by a review: people were told for days to wait a moment."""
+    world = asked()
+    purge = Key(NAMESPACE, "nightly")
+    paused = {"seawall.dev/paused": "true"}
+    world.kube.apply(purge, {"clusterRef": {"name": "wal"}}, kind=WALPurge, annotations=paused)
+    run = world.kube.get(WALPurge, purge)
+    assert run is not None
+    world.data_plane.flush_regions(list(world.data_plane.regions))
+    frozen = FrozenTargets(topics=len(TOPICS), digest="0" * 32, parts=1)
+    world.kube.replace_status(run, WALPurgeStatus(stage=Stage.PURGE, frozen=frozen))
+    world.intend(50)
+    waits(world)
+    assert world.went == []
+    assert world.restart().reason == "DeleteOngoing"
+    assert "WALPurge nightly is paused in the middle" in world.restart().message
+    assert "`kubectl annotate walpurge/nightly seawall.dev/paused-`, or delete it" in world.restart().message
+    world.kube.remove(purge, WALPurge)
+    world.settle()
+    assert sorted(world.went) == ALL
+
+
 def test_the_status_no_longer_says_what_the_gate_waited_for_when_a_pod_goes() -> None:
     world = asked()
     world.settle(until=lambda: world.restart().stage is RollStage.RESTARTING)

@@ -48,7 +48,7 @@ class Blocker(Explained):
     DELETE_ONGOING = (
         "DeleteOngoing",
         "Records of a topic that it would replay are being deleted.",
-        "Wait a moment: no other run begins to delete there meanwhile.",
+        "Wait a moment: no other run begins to delete there. One that is paused keeps it so: the message names it.",
     )
     ANOTHER_DOWN = (
         "AnotherDatanodeDown",

@@ -98,6 +98,15 @@ def test_each_reason_alone(worse: tuple[KafkaBlocker, Worsening]) -> None:
     assert found.message.startswith(worse[0].sentence.rstrip("."))
 
 
+def test_a_run_that_is_paused_in_the_middle_of_a_delete_is_named() -> None:
+    facts = replace(healthy(), is_cut=True, paused_run="WALPurge nightly is paused")
+    found = refusal(ask(facts))
+    assert found is not None
+    assert found.reason is KafkaBlocker.DELETE_ONGOING
+    assert "WALPurge nightly is paused" in found.message
+    assert refusal(ask(replace(facts, is_cut=False))) is None
+
+
 def test_every_reason_has_its_predicate_and_a_case_here() -> None:
     assert list(GATE) == list(KafkaBlocker)
     assert {reason for reason, _ in WORSE} == set(KafkaBlocker)

@@ -86,7 +86,8 @@ def _is_moving(asked: Candidate) -> str | None:
 
 
 def _is_cut(asked: Candidate) -> str | None:
-    return first_few(topic.name for topic in asked.topics if topic.is_cut)
+    found, why = first_few(topic.name for topic in asked.topics if topic.is_cut), asked.facts.paused_run
+    return found if found is None or why is None else f"{found}; {why}"
 
 
 def _another_is_down(asked: Candidate) -> str | None:

@@ -147,6 +147,7 @@ class Facts:
         left_over: of the pod that the journal has and none of them makes; None: one does, or nobody could look.
         datanodes: by the name of the pod; a pod whose datanode is not known is left out.
         bad_records: by the name of the pod, what a scan found; without a scan there are none.
+        paused_run: which run of a purge is paused in the middle, and what ends that, as a clause; None: none is.
         metasrv: the URL of the metasrv that the spec names now, without a slash at its end; None: it names none.
         in_maintenance: whether the database is in maintenance whose metasrv the status remembers, or else the spec
             names; None: it did not say, or another database answers.
@@ -169,6 +170,7 @@ class Facts:
     observation_problem: str | None = None
     statefulset_problem: str | None = None
     bad_records: Mapping[str, BadRecord] = field(default_factory=dict)
+    paused_run: str | None = None
     metasrv: str | None = None
     in_maintenance: bool | None = None
     other_database: str | None = None

@@ -6,7 +6,7 @@ import hashlib
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
 
-from seawall.api.meta import ConditionType, InvalidSpec
+from seawall.api.meta import PAUSED_ANNOTATION, ConditionType, InvalidSpec
 from seawall.api.v1alpha1.cluster import WALCluster, WALClusterSpec, WALClusterStatus
 from seawall.api.v1alpha1.purge import WALPurge
 from seawall.api.v1alpha1.verification import WALVerification
@@ -129,6 +129,7 @@ def with_ledger(
 ) -> Facts:
     """The facts with what the ledger and Kafka say of the pods' datanodes. What is not known stays unknown."""
     kafka_problem = kafka if isinstance(kafka, str) else None
+    purges = tuple(beside.purges)
     if isinstance(observation, Unavailable):
         if observation.why in NO_KAFKA:
             kafka_problem = observation.message
@@ -139,7 +140,7 @@ def with_ledger(
         observation.read,
         {} if isinstance(kafka, str) else kafka.topics,
         () if isinstance(kafka, str) else kafka.moving,
-        cut_topics(beside.purges, observation),
+        cut_topics(purges, observation),
     )
     by_id = datanodes_by_id(sources)
     ids = datanodes_of_pods(facts.pods, observation.read.snapshot.datanodes, _remembered(cluster.status))
@@ -151,12 +152,16 @@ def with_ledger(
         kafka_problem=kafka_problem,
         wal_problem=_wal_problem(cluster, page_of(observation, ledger)),
         bad_records=bad_records(beside.verifications, topic_ids, datanodes),
+        paused_run=paused_run(purges),
     )
 
 
 def cut_topics(purges: Iterable[WALPurge], observation: Observation) -> frozenset[str]:
-    """Topics of runs that delete now: an intent is written, and the log does not start there yet."""
-    running = [run for run in purges if run.status.frozen is not None and not run.status.is_finished]
+    """Topics of runs that delete now: an intent is written, and the log does not start there yet.
+
+    Of one that is paused too: what it sent before may be on its way, and nobody can say when that is over.
+    """
+    running = _running(purges)
     found: set[str] = set()
     for name in observation.topics:
         if not any(isinstance(run.spec, InvalidSpec) or run.spec.selects(name) for run in running):
@@ -166,6 +171,19 @@ def cut_topics(purges: Iterable[WALPurge], observation: Observation) -> frozense
         if is_behind or name in observation.read.unreadable_records:
             found.add(name)
     return frozenset(found)
+
+
+def paused_run(purges: Iterable[WALPurge]) -> str | None:
+    """The first of these runs that a person has paused in the middle, and what ends that, as a clause."""
+    name = min((run.metadata.name for run in _running(purges) if run.metadata.is_paused), default=None)
+    if name is None:
+        return None
+    ends = f"kubectl annotate walpurge/{name} {PAUSED_ANNOTATION}-"
+    return f"WALPurge {name} is paused in the middle, so this does not end by itself: `{ends}`, or delete it"
+
+
+def _running(purges: Iterable[WALPurge]) -> list[WALPurge]:
+    return [run for run in purges if run.status.frozen is not None and not run.status.is_finished]
 
 
 def _remembered(status: WALClusterStatus) -> dict[str, int]:

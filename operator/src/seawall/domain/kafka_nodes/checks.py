@@ -126,7 +126,7 @@ def _is_moving(asked: Candidate) -> str | None:
 
 
 def _is_cut(asked: Candidate) -> str | None:
-    return None if asked.facts.is_cut is False or asked.node.is_down else ""
+    return None if asked.facts.is_cut is False or asked.node.is_down else asked.facts.paused_run or ""
 
 
 def _datanode_is_away(asked: Candidate) -> str | None:

@@ -96,6 +96,7 @@ class KafkaFacts:
         kafka_problem: why Kafka could not be asked, in one sentence; None: it answered.
         is_moving: whether replicas are being moved, by whomever; None: not known.
         is_cut: whether records are being deleted: an intent that no log start confirms yet; None: not known.
+        paused_run: which run is paused in the middle of that, and what ends it, as a clause; None: none is.
         dwell: how long each node has to be steady before another one goes.
         start_budget: after how long a node that has not come back is told.
         is_datanode_away: a datanode of the database does not serve; None: not known.
@@ -119,6 +120,7 @@ class KafkaFacts:
     kafka_problem: str | None = None
     is_moving: bool | None = False
     is_cut: bool | None = False
+    paused_run: str | None = None
     dwell: timedelta = timedelta(seconds=15)
     start_budget: timedelta = timedelta(minutes=10)
     is_datanode_away: bool | None = False

@@ -73,7 +73,7 @@ class KafkaBlocker(Explained):
     DELETE_ONGOING = (
         "DeleteOngoing",
         "A run deletes records.",
-        "Wait a moment: deletes take seconds.",
+        "Wait a moment: deletes take seconds. One that is paused keeps it so: the message names it.",
     )
     DATANODE_AWAY = (
         "DatanodeAway",

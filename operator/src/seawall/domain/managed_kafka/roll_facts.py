@@ -59,12 +59,13 @@ def _is_approved(case: Case, plan: str) -> bool:
     return case.cluster.metadata.annotations.get(APPROVE_ROLLOUT_ANNOTATION, "").strip() == plan
 
 
-def roll_facts(case: Case, *, is_cut: bool | None = False) -> KafkaFacts:
+def roll_facts(case: Case, *, is_cut: bool | None = False, paused_run: str | None = None) -> KafkaFacts:
     """The facts of one look; since when each node has been steady is not among them yet.
 
     Args:
         case: what was looked at.
         is_cut: whether records are being deleted; None: not known.
+        paused_run: which run is paused in the middle of that, as a clause.
     """
     cluster, answer, time = case.cluster, case.observed.kafka, case.observed.time
     annotations, plan = cluster.metadata.annotations, plan_hash(case)
@@ -77,6 +78,7 @@ def roll_facts(case: Case, *, is_cut: bool | None = False) -> KafkaFacts:
         kafka_problem=": ".join(filter(None, (answer, case.why_silent))) if isinstance(answer, str) else None,
         is_moving=None,
         is_cut=is_cut,
+        paused_run=paused_run,
         is_datanode_away=_is_datanode_away(cluster),
         dwell=case.nodes[0].kafka.rollout.dwell,
         start_budget=case.nodes[0].kafka.rollout.start_budget,
