@@ -11,7 +11,7 @@ from seawall.api.meta import Key
 from seawall.api.v1alpha1.backup import WALBackup
 from seawall.api.v1alpha1.spark_job import JobStage
 from tests.worlds.backup_world import BACKUP, FULL, NEXT, BackupWorld
-from tests.worlds.purge_world import NAMESPACE
+from tests.worlds.purge_world import NAMESPACE, TOPICS
 from tests.worlds.verification_world import why
 
 CONTINUES: dict[str, Any] = {"parentRef": {"name": "full"}}
@@ -63,6 +63,65 @@ def test_a_log_that_lost_its_tail_ends_the_chain() -> None:
     world.foreign.add("wal_1")
     world.kafka.topics["wal_1"].log.end = 30
     assert refused(world)[0] == "ChainEnded"
+
+
+def metadata_of_an_older_copy(world: BackupWorld) -> None:
+    """The markers go back, and a person says that they are right; the log still has what they do not skip."""
+    world.markers.clear()
+    for topic in TOPICS:
+        world.store.put_topic(topic, 10)
+
+
+def after_a_full_one_behind_the_marker() -> BackupWorld:
+    world = BackupWorld()
+    for topic in TOPICS:
+        world.store.put_topic(topic, 30)
+    for region in list(world.data_plane.regions):
+        world.flush(region)
+    found = world.backed_up()
+    assert {(row.start, row.chain_start) for row in found.status.topics} == {(31, 31)}
+    return world
+
+
+def test_metadata_of_an_older_copy_end_the_chain() -> None:
+    """Else every backup would go on Completed, and none could be restored: the chain never has 11 to 30."""
+    world = after_a_full_one_behind_the_marker()
+    metadata_of_an_older_copy(world)
+    assert refused(world) == ("ChainEnded", "topic wal_0 is read from 11 on, and the chain begins at 31")
+    found = world.backed_up(OTHER)
+    assert (found.status.stage, {row.start for row in found.status.topics}) == (JobStage.COMPLETED, {11})
+
+
+def test_where_the_chain_begins_is_known_of_every_backup_of_it() -> None:
+    world = after_a_full_one_behind_the_marker()
+    found = world.backed_up(NEXT, **CONTINUES)
+    assert {(row.start, row.chain_start) for row in found.status.topics} == {(40, 31)}
+    metadata_of_an_older_copy(world)
+    found = world.backed_up(OTHER, parentRef={"name": "next"})
+    assert why(found) == ("ChainEnded", "topic wal_0 is read from 11 on, and the chain begins at 31")
+
+
+@pytest.mark.parametrize(("parent", "end"), [("full", "ChainEnded"), ("next", "BackedUp")])
+def test_a_backup_of_an_operator_that_did_not_say_it_is_continued_where_nobody_knows(parent: str, end: str) -> None:
+    """A full one begins the chain; of another one there is no knowing, as before."""
+    world = after_a_full_one_behind_the_marker()
+    keys = [FULL] if parent == "full" else [FULL, NEXT]
+    if parent == "next":
+        world.backed_up(NEXT, **CONTINUES)
+    for key in keys:
+        found = world.walbackup(key)
+        rows = tuple(row.model_copy(update={"chain_start": None}) for row in found.status.topics)
+        world.kube.replace_status(found, found.status.model_copy(update={"topics": rows}))
+    metadata_of_an_older_copy(world)
+    found = world.backed_up(OTHER, parentRef={"name": parent})
+    assert why(found)[0] == end
+
+
+def test_a_version_that_is_not_known_for_a_moment_ends_no_chain() -> None:
+    world = after_a_full_one_behind_the_marker()
+    world.data_plane.versions[1] = ""
+    found = world.backed_up(NEXT, **CONTINUES)
+    assert (found.status.stage, {row.chain_start for row in found.status.topics}) == (JobStage.COMPLETED, {31})
 
 
 def test_a_topic_that_is_new_joins_the_chain_from_where_a_restart_would_read() -> None:

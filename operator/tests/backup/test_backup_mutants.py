@@ -203,6 +203,18 @@ MUTANTS: tuple[Mutant, ...] = (
         rewritten(decide, "_in_time", "not_to_come(obj.status.attempt_time, now)", "obj.status.attempt_time"),
         stories.test_the_next_attempt_waits_for_no_time_that_is_to_come,
     ),
+    (
+        rewritten(selection, "_break_in_log", "_break_before(topics, name, parent.chain_start)", "None"),
+        chains.test_metadata_of_an_older_copy_end_the_chain,
+    ),
+    (
+        rewritten(selection, "_range", "start if parent is None else parent.chain_start", "start"),
+        chains.test_where_the_chain_begins_is_known_of_every_backup_of_it,
+    ),
+    (
+        rewritten(selection, "_break_before", "max(_first_kept(topics, name), read)", "0"),
+        chains.test_a_version_that_is_not_known_for_a_moment_ends_no_chain,
+    ),
     (any_parent, chains.test_a_parent_that_failed_is_not_continued),
     (
         any_store,

@@ -102,6 +102,9 @@ class BackedUpTopic(StatusModel):
     """The first offset that it has."""
     end: Annotated[int, Field(ge=0)]
     """The offset before which it ends, and at which the next one begins."""
+    chain_start: Annotated[int, Field(ge=0)] | None = None
+    """The first offset that the chain has up to this backup: regions that read from before it end the chain. Absent:
+    not known."""
 
 
 class BackupManifest(StatusModel):

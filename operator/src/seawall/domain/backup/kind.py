@@ -31,7 +31,7 @@ from seawall.domain.backup.bracket import (
     needed_by_point,
 )
 from seawall.domain.backup.contract import BackupPlan, Summary, backup_name, write_request
-from seawall.domain.backup.parent import as_parent
+from seawall.domain.backup.parent import as_parent, rows_to_continue
 from seawall.domain.backup.program import build_program, secrets_of
 from seawall.domain.backup.reasons import Reason
 from seawall.domain.backup.retention import Expiry, Surroundings, find_needed, plan_expiry
@@ -42,6 +42,7 @@ from seawall.domain.spark_job.attempt import verdict_of
 from seawall.domain.spark_job.case import JobKind, Request
 from seawall.domain.spark_job.holding import rows_of, split_by_hold, wait_for_reports, why_none
 from seawall.domain.spark_job.request import PATHS, database_version, kafka_of
+from seawall.domain.spark_job.selection import TopicRange
 
 
 class Backup(JobKind[WALBackupSpec, WALBackupStatus]):
@@ -93,7 +94,7 @@ class Backup(JobKind[WALBackupSpec, WALBackupStatus]):
             "chain": plan.chain,
             "cluster_id": case.cluster_id,
             "expiring": expiring,
-            "topics": tuple(BackedUpTopic(name=t.name, topic_id=t.topic_id, start=t.start, end=t.end) for t in topics),
+            "topics": tuple(map(_row, topics)),
             "not_backed_up": rows_of(left),
             "topic_counts": BackupTopicCounts(total=len(topics), idle=len(found.idle), not_backed_up=len(left)),
         }
@@ -222,7 +223,7 @@ class Backup(JobKind[WALBackupSpec, WALBackupStatus]):
             if case.observed.sibling is not None:
                 message = f"WALBackup {parent.metadata.name} is continued by {case.observed.sibling} already"
                 return case.ends(Reason.PARENT_UNUSABLE, message)
-            topics = {row.name: row for row in parent.status.topics}
+            topics = rows_to_continue(parent)
         pool = {*case.kafka.topics.topic_names(), *case.ledger.topics}  # those beyond its count, too
         selection = select(case.ledger, set(filter(case.spec.selects, pool)), topics, needed_by_point(case))
         if selection.break_ is not None:
@@ -230,6 +231,12 @@ class Backup(JobKind[WALBackupSpec, WALBackupStatus]):
         if selection.fallen is not None:
             return case.ends(Reason.POINT_LOST, f"{selection.fallen}; take another snapshot")
         return selection
+
+
+def _row(topic: TopicRange) -> BackedUpTopic:
+    return BackedUpTopic(
+        name=topic.name, topic_id=topic.topic_id, start=topic.start, end=topic.end, chain_start=topic.chain_start
+    )
 
 
 def _declared(case: BackupCase) -> BackupSpec:

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from seawall.api.resource import Resource
-from seawall.api.v1alpha1.backup import ParentRef, WALBackup, WALBackupSpec
+from seawall.api.v1alpha1.backup import BackedUpTopic, ParentRef, WALBackup, WALBackupSpec
 from seawall.api.v1alpha1.backup_template import BackupStorage
 from seawall.api.v1alpha1.spark_job import JobStage
 from seawall.domain.cluster_name import cluster_name
@@ -25,6 +25,14 @@ def as_parent(found: Resource[Any, Any] | None, spec: WALBackupSpec, storage: Ba
     if status.location != storage.describe():
         return f"is kept at {status.location}, and the WALCluster declares {storage.describe()}"
     return found
+
+
+def rows_to_continue(parent: WALBackup) -> dict[str, BackedUpTopic]:
+    """By topic what the parent has; a full one begins the chain, whether its operator said so or not."""
+    begins = parent.parent is None
+    return {
+        row.name: row.model_copy(update={"chain_start": row.start}) if begins else row for row in parent.status.topics
+    }
 
 
 def sibling_of(obj: WALBackup, parent: ParentRef, others: Iterable[WALBackup]) -> str | None:

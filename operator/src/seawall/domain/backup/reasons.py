@@ -35,7 +35,8 @@ class Reason(StrEnum):
     continued by another one already. Continue the newest backup of the chain, or make a full one."""
     CHAIN_ENDED = "ChainEnded"
     """Stalled. The end: the log does not go on where the parent ended: a topic was made again, or records that no
-    backup has were deleted or lost. The message says where. Make a full backup; look for who deletes."""
+    backup has were deleted or lost; or regions read from before the chain, as after metadata of an older copy. The
+    message says where. Make a full backup; look for who deletes."""
     LOG_CHANGED = "LogChanged"
     """Stalled. The end: the log was cut, or made again, while it was read. Make another backup."""
     DAMAGED = "BackupDamaged"

@@ -2,7 +2,8 @@
 
 A full backup begins where a region would begin to read that is created tomorrow: its chain must fit the regions that
 there are when it is needed. Where that is not known it begins at the start of the log, because too much harms nobody.
-An incremental one begins where its parent ended, in the same log, or the chain is over.
+An incremental one begins where its parent ended, in the same log, or the chain is over. So it is where a region reads
+from before the chain: it could not be restored, however many backups continued it.
 """
 
 from __future__ import annotations
@@ -106,7 +107,15 @@ def _break_in_log(topics: Topics, parent: BackedUpTopic) -> str | None:
         return f"records of topic {name} from {parent.end} to {log.log_start} were deleted before they were backed up"
     if log.high_watermark < parent.end:
         return f"topic {name} was backed up to offset {parent.end}, and ends at {log.high_watermark}: it lost its tail"
-    return None
+    return _break_before(topics, name, parent.chain_start)
+
+
+def _break_before(topics: Topics, name: str, chain_start: int | None) -> str | None:
+    """That a region reads what the log has and the chain has not: its marker, or what reads it, is an older one."""
+    read = topics.lowest_read(name)
+    if chain_start is None or read is None or (needed := max(_first_kept(topics, name), read)) >= chain_start:
+        return None
+    return f"topic {name} is read from {needed} on, and the chain begins at {chain_start}"
 
 
 def _range(topics: Topics, name: str, parent: BackedUpTopic | None, needed: int | None) -> TopicRange:
@@ -122,4 +131,6 @@ def _range(topics: Topics, name: str, parent: BackedUpTopic | None, needed: int 
     elif regions:
         start = first_read
     end = log.high_watermark
-    return TopicRange(name, log.topic_id, log.log_start, min(start, end), end, regions or (), first_read)
+    start = min(start, end)
+    chain_start = start if parent is None else parent.chain_start
+    return TopicRange(name, log.topic_id, log.log_start, start, end, regions or (), first_read, chain_start)

@@ -51,6 +51,8 @@ class TopicRange:
     regions: tuple[RegionRange, ...]
     first_read: int = 0
     """The first offset that any region would read, one that is created later too, and that is still there."""
+    chain_start: int | None = None
+    """Of a backup: the first offset that its chain has without a gap up to it; None: that is not known."""
 
     def to_json(self, **more: object) -> dict[str, object]:
         """As the contracts have it; `more` is what one of them alone has."""
@@ -112,14 +114,27 @@ class Topics:
         return self._case.bounds.intent.at(self.rows[name]) or 0
 
     def first_read(self, name: str) -> int:
-        """The first offset that any region would read, one that is created later too; 0: that is not known.
+        """The first offset that any region would read, one that is created later too; 0: that is not known."""
+        return self.known_first_read(name) or 0
+
+    def known_first_read(self, name: str) -> int | None:
+        """The same; None: that is not known.
 
         Such a region has flushed nothing: it begins after the pruned marker, or, where the database reads none, at 0.
         """
         mode = self._case.prune_mode
-        is_read = mode.mode.reads_marker and mode.report_only is None  # else another version may run than is declared
+        if not mode.mode.reads_marker:
+            return None if mode.report_only is Reason.SETTINGS_UNKNOWN else 0
+        is_read = mode.report_only is None  # else another version may run than is declared
         marker = self._case.topics.marker.at(self.rows[name]) if is_read else None
-        return 0 if marker is None else marker + 1
+        return None if marker is None else marker + 1
+
+    def lowest_read(self, name: str) -> int | None:
+        """The same, by its regions, too: another version than is declared reads no less than is said of them."""
+        mode, found = self._case.prune_mode, [self.known_first_read(name)]
+        if mode.mode.reads_marker or mode.report_only is not Reason.SETTINGS_UNKNOWN:
+            found += [each.reads_from for each in self._regions.get(self.rows[name], ()) if each is not None]
+        return min((start for start in found if start is not None), default=None)
 
     def marker(self, name: str) -> int:
         """The pruned marker; 0: there is none, or it is not known."""

@@ -7,6 +7,7 @@ import logging
 from pyspark.sql import SparkSession
 
 from wal_backup.answer import Answer
+from wal_backup.restore.plan import Plan
 from wal_backup.restore.planner import make_plan
 from wal_backup.restore.request import parse_plan, parse_restore
 from wal_backup.restore.run import ONE_WRITER, Restore, about
@@ -32,7 +33,18 @@ def plan(content: bytes, _: SparkSession | None) -> Answer:
     details = about(made, request.names)
     counts = details["counts"]
     said = f"{counts['records']} records of {counts['topics']} topics come back from {made.backup.name}"
-    return Answer(f"{said}; {counts['lostAtMost']} offsets are lost at most", (), details)
+    return Answer(f"{said}; {counts['lostAtMost']} offsets are lost at most{_missing(made)}", (), details)
+
+
+def _missing(made: Plan) -> str:
+    """Of which topic regions read what the chain never had, as a clause; empty: of none."""
+    found = next((topic for topic in made.topics if topic.missing), None)
+    if found is None:
+        return ""
+    return (
+        f": of topic {found.name} regions read from {found.start - found.missing}, and the chain begins at "
+        f"{found.start}; another chain may have that"
+    )
 
 
 def restore(content: bytes, given: SparkSession | None) -> Answer:

@@ -31,6 +31,8 @@ class Stretch:
     end: int
     gaps: tuple[Gap, ...]
     sections: tuple[Section, ...]
+    reads_from: int | None = None
+    """The first offset that its regions read when it was backed up, of those that the log had; None: it had none."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +46,7 @@ class TopicPlan:
         backed_up_to: where the backup ends, which may have more than comes back.
         gaps: offsets in [start, end) that the log did not have: nulls, too.
         sections: where the records are; the last one may have more than come back.
+        missing: offsets before `start` that its regions read when it was backed up, and that the chain does not have.
     """
 
     name: str
@@ -54,6 +57,7 @@ class TopicPlan:
     gaps: tuple[Gap, ...]
     sections: tuple[Section, ...]
     backed_up_to: int
+    missing: int = 0
 
     @property
     def records(self) -> int:
@@ -73,7 +77,7 @@ class TopicPlan:
     @property
     def lost(self) -> int:
         """Offsets that the log had, or may have had, and whose records do not come back, at most."""
-        return max(self.pad_end, self.backed_up_to) - self.end
+        return max(self.pad_end, self.backed_up_to) - self.end + self.missing
 
     def to_json(self) -> dict[str, Any]:
         """As it stands in the plan."""
@@ -88,6 +92,7 @@ class TopicPlan:
             "largestRecord": self.largest,
             "gaps": width(self.gaps),
             "lostAtMost": self.lost,
+            **({"missingBefore": self.missing} if self.missing else {}),
         }
 
 
@@ -156,11 +161,14 @@ def find_stretch(backups: Sequence[Mapping[str, TopicBackup]], name: str) -> Str
         parts.insert(0, before)
     gaps = merge(gap for part in parts for gap in part.gaps)
     sections = tuple(section for part in parts for section in part.sections)
-    return Stretch(name, parts[0].topic_id, parts[0].start, parts[-1].end, gaps, sections)
+    starts = (max(part.log_start, region.reads_from) for part in parts for region in part.regions)
+    first_read = min(starts, default=None)
+    return Stretch(name, parts[0].topic_id, parts[0].start, parts[-1].end, gaps, sections, first_read)
 
 
-def plan_topic(stretch: Stretch, end: int, pad_to: int) -> TopicPlan:
+def plan_topic(stretch: Stretch, end: int, pad_to: int, missing: int = 0) -> TopicPlan:
     """The plan of one topic up to an offset that the stretch has."""
     gaps = tuple((first, min(last, end)) for first, last in stretch.gaps if first < end)
     sections = tuple(section for section in stretch.sections if section.first < end)
-    return TopicPlan(stretch.name, stretch.topic_id, stretch.start, end, max(end, pad_to), gaps, sections, stretch.end)
+    pad_end = max(end, pad_to)
+    return TopicPlan(stretch.name, stretch.topic_id, stretch.start, end, pad_end, gaps, sections, stretch.end, missing)

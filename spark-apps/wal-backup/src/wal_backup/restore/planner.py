@@ -42,7 +42,7 @@ def make_plan(store: Store, request: PlanRequest) -> Plan:
     except SectionChanged as changed:
         raise ChainBroken([changed.finding]) from changed
     topics = tuple(
-        plan_topic(stretch, end, request.pad_to.get(stretch.name, 0))
+        plan_topic(stretch, end, request.pad_to.get(stretch.name, 0), _missing(stretch, request))
         for stretch, end in zip(stretches, ends, strict=True)
     )
     point = manifests[-1].restore_point if isinstance(request.target, Point) else None
@@ -52,6 +52,13 @@ def make_plan(store: Store, request: PlanRequest) -> Plan:
     needed = tuple(each for each in objects if each.stored.path in read)
     newest = Parent(manifests[-1].name, path[-1].digest)
     return Plan(request.cluster_id, chain, newest, topics, left_out, needed, point, starts_of(manifests))
+
+
+def _missing(stretch: Stretch, request: PlanRequest) -> int:
+    """What regions read of before the chain, as its backups say; the database knows better, and so does a point."""
+    needs = request.needs.get(stretch.name)
+    is_told = isinstance(request.target, Point) or (needs is not None and needs.reads_from is not None)
+    return 0 if is_told or stretch.reads_from is None else max(0, stretch.start - stretch.reads_from)
 
 
 def _needs_of(topic: TopicPlan, point: RestorePoint) -> Needs:
