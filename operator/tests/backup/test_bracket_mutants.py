@@ -12,7 +12,9 @@ from seawall.domain.backup import bracket, kind
 from seawall.domain.backup.contract import Summary
 from seawall.domain.backup.selection import BackupSelection, select
 from tests.backup import test_bracket as stories
+from tests.backup import test_bracket_chain as of_chains
 from tests.support.mutants import Mutant, find_survivors
+from tests.support.source_mutants import rewritten
 
 Patch = pytest.MonkeyPatch
 
@@ -85,11 +87,6 @@ def old_image_trusted(patch: Patch) -> None:
     patch.setattr(Summary, "model_validate_json", generous)
 
 
-def parent_trusted(patch: Patch) -> None:
-    """Of a backup that continues another one every topic is taken for continued."""
-    patch.setattr(bracket, "_continued", lambda case: frozenset(row.name for row in case.status.restore_point.topics))
-
-
 def from_what_is_known_now(patch: Patch) -> None:
     """Where a topic begins is decided anew, and may be before what is held."""
 
@@ -105,7 +102,24 @@ MUTANTS: tuple[Mutant, ...] = (
     (idle_left_out, stories.test_a_topic_that_no_region_writes_to_is_in_it_and_may_become_used_meanwhile),
     (any_annotation, stories.test_a_snapshot_that_was_there_before_the_log_was_held_does_not_count),
     (old_image_trusted, stories.test_an_image_that_knows_no_restore_points_makes_none),
-    (parent_trusted, stories.test_a_topic_that_the_parent_does_not_have_must_be_there_from_the_beginning),
+    (
+        rewritten(bracket, "_find_problem", "begins > row.reads_from", "False"),
+        stories.test_a_topic_that_the_parent_does_not_have_must_be_there_from_the_beginning,
+    ),
+    (
+        rewritten(
+            bracket, "_find_problem", "topic.chain_start", "topic.start if topic.log_start == topic.start else None"
+        ),
+        of_chains.test_a_bracket_that_began_before_its_chain_costs_the_point,
+    ),
+    (
+        rewritten(bracket, "_unless_chain_fits", "topic is None", "True"),
+        of_chains.test_a_point_waits_until_it_is_known_what_its_chain_must_have,
+    ),
+    (
+        rewritten(bracket, "_unless_chain_fits", "doubt is not None and", "False and"),
+        of_chains.test_a_point_waits_until_it_is_known_what_its_chain_must_have,
+    ),
     (from_what_is_known_now, stories.test_a_region_that_is_silent_after_the_snapshot_costs_nothing),
     (never_times_out, stories.test_a_snapshot_that_takes_too_long_makes_no_point),
     (snapshot_forgotten, stories.test_a_driver_that_dies_needs_no_other_snapshot),

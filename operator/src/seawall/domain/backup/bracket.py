@@ -8,6 +8,8 @@ offset than what was recorded before it began, because flushed ids and markers o
 ends that were asked for after it was taken. Its metadata must not be newer than its files: a region opens behind marker
 and checkpoint, and what these let it skip is in files only. All topics have to be there, those without regions as well:
 one that becomes used in between is needed, too. A later attempt keeps the bracket if the log still has all of that.
+A point that continues another backup begins where the chain has all that any region would read: until that is known it
+waits, and where it has not a full backup is needed.
 """
 
 from __future__ import annotations
@@ -16,9 +18,9 @@ from collections.abc import Iterable, Mapping
 
 from seawall.api.meta import MAX_SNAPSHOT
 from seawall.api.v1alpha1.backup import (
+    Bracket,
     BracketedTopic,
     RestorePoint,
-    WALBackup,
     WALBackupSpec,
     WALBackupStatus,
     is_snapshot_name,
@@ -46,6 +48,8 @@ def begin(case: BackupCase, selection: BackupSelection, held: Mapping[str, objec
     if left:
         name = min(left)
         return case.ends(Reason.NOT_ALL_BACKED_UP, f"it would be no restore point: {name} {left[name]}")
+    if (unfit := _unless_chain_fits(case, bracket, selection, topics)) is not None:
+        return unfit
     if case.obj.metadata.snapshot is not None:
         message = "seawall.dev/snapshot-done was set before the log was held: take it away, and the bracket begins"
         return case.stays(Verdict(Outlook.PAUSED, Reason.SNAPSHOT_TOO_EARLY, message, JOB_POLL_SECONDS))
@@ -55,6 +59,22 @@ def begin(case: BackupCase, selection: BackupSelection, held: Mapping[str, objec
     point = RestorePoint(name=bracket.name, held_time=case.now, topics=rows)
     status = case.status.model_copy(update={"restore_point": point})
     return Decision(status, _waits(point))
+
+
+def _unless_chain_fits(
+    case: BackupCase, bracket: Bracket, selection: BackupSelection, topics: Iterable[TopicRange]
+) -> BackupDecision | None:
+    """What comes first where a region may read from before the chain: nobody could go back to the point."""
+    topic = next((each for each in topics if each.chain_start is not None and each.first_read < each.chain_start), None)
+    if topic is None:
+        return None
+    doubt, since = selection.unsure.get(topic.name), case.kind.waits_since(case.status) or case.now
+    if doubt is not None and case.now < since + bracket.timeout:
+        message = f"it waits until it is known what the database reads of topic {topic.name} ({doubt})"
+        return case.stays(case.goes_on(JobReason.OBSERVING, message))
+    why = "" if doubt is None else f" ({doubt})"
+    message = f"topic {topic.name} may be read from {topic.first_read} on{why}, and the chain begins at"
+    return case.ends(Reason.CHAIN_ENDED, f"{message} {topic.chain_start}: make a full backup")
 
 
 def await_snapshot(case: BackupCase, point: RestorePoint) -> BackupDecision:
@@ -88,32 +108,27 @@ def end_of_point(
     point = case.status.restore_point
     if point is None:
         return None
-    problem = _find_problem(point, {topic.name: topic for topic in topics}, _continued(case))
+    problem = _find_problem(point, {topic.name: topic for topic in topics})
     if problem is None and left:
         name = min(left)
         problem = f"topic {name} cannot be backed up: {left[name]}"
     return None if problem is None else case.ends(Reason.POINT_LOST, f"{problem}: take another snapshot")
 
 
-def _find_problem(point: RestorePoint, found: Mapping[str, TopicRange], continued: frozenset[str]) -> str | None:
-    """In one clause. Of a topic that another backup has, the chain begins before all that any region reads."""
+def _find_problem(point: RestorePoint, found: Mapping[str, TopicRange]) -> str | None:
+    """In one clause. Where the chain begins is not known of one that an operator continued which did not say so."""
     for row in point.topics:
         topic = found.get(row.name)
         if topic is None:
             return f"topic {row.name}, which was there when the bracket began, cannot be backed up any more"
         if topic.topic_id != row.topic_id:
             return f"topic {row.name} was made again since the bracket began"
-        if row.name not in continued and topic.start > row.reads_from:
-            return f"topic {row.name} begins at {topic.start} now, and the snapshot may need it from {row.reads_from}"
+        begins = topic.chain_start
+        if begins is not None and begins > row.reads_from:
+            return f"topic {row.name} begins at {begins} now, and the snapshot may need it from {row.reads_from}"
     new = found.keys() - {row.name for row in point.topics}
     late = next((name for name in sorted(new) if found[name].start > 0), None)
     return None if late is None else f"topic {late} was added since the bracket began, and its log is cut already"
-
-
-def _continued(case: BackupCase) -> frozenset[str]:
-    """The topics of the backup that is continued."""
-    parent = case.observed.parent
-    return frozenset(row.name for row in parent.status.topics) if isinstance(parent, WALBackup) else frozenset()
 
 
 def _waits(point: RestorePoint) -> Verdict:

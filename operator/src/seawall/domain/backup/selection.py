@@ -9,7 +9,7 @@ from before the chain: it could not be restored, however many backups continued 
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from seawall.api.v1alpha1.backup import BackedUpTopic
 from seawall.domain.ledger.observation import Observation
@@ -28,11 +28,13 @@ class BackupSelection:
         topics: what is copied, what is idle, and what is left out.
         waits_for: by topic what may pass by itself; a full backup is smaller when it has passed.
         break_: why no incremental backup can continue the parent, in one clause; None: one can.
+        unsure: by topic why nobody knows now what a region would read of it that is created later.
         fallen: that a snapshot may need more of a topic than was recorded before it, in one clause; None: it does not.
     """
 
     topics: Selection
     waits_for: Mapping[str, Reason]
+    unsure: Mapping[str, Reason] = field(default_factory=dict)
     break_: str | None = None
     fallen: str | None = None
 
@@ -65,7 +67,8 @@ def select(
     known = {name: why for name, why in waits.items() if name in topics.rows}
     selection = Selection(tuple(found), idle, left, watched_too_briefly=topics.is_young(known))
     fallen = (why for name in read if (why := _fallen(topics, name, needed.get(name))) is not None)
-    return BackupSelection(selection, waits, breaks[0] if breaks else None, next(fallen, None))
+    unsure = {name: why for name in read if (why := topics.why_first_read_unknown(name)) is not None}
+    return BackupSelection(selection, waits, unsure, breaks[0] if breaks else None, next(fallen, None))
 
 
 def _fallen(topics: Topics, name: str, needed: int | None) -> str | None:

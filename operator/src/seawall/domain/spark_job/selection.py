@@ -129,6 +129,11 @@ class Topics:
         marker = self._case.topics.marker.at(self.rows[name]) if is_read else None
         return None if marker is None else marker + 1
 
+    def why_first_read_unknown(self, name: str) -> Reason | None:
+        """Why it is; None: it is known."""
+        mode = self._case.prune_mode
+        return None if self.known_first_read(name) is not None else mode.report_only or Reason.MARKER_MISSING
+
     def lowest_read(self, name: str) -> int | None:
         """The same, by its regions, too: another version than is declared reads no less than is said of them."""
         mode, found = self._case.prune_mode, [self.known_first_read(name)]
