@@ -16,6 +16,7 @@ from seawall.api.v1alpha1.backup_policy import WALBackupPolicy
 from seawall.api.v1alpha1.hold import WALHold
 from seawall.api.v1alpha1.restore import WALRestore, WALRestoreSpec
 from seawall.api.v1alpha1.restore_status import RestoreStage
+from seawall.api.v1alpha1.topic_pool import TopicsSpec
 from seawall.controllers.backup_policy import WALBackupPolicyController
 from seawall.controllers.hold import WALHoldController
 from seawall.domain.backup import drills
@@ -34,6 +35,7 @@ DRILL: dict[str, Any] = {"schedule": "10,30,50 * * * *", "topics": 2}
 TWENTY = timedelta(minutes=20)
 STEP = timedelta(seconds=20)
 BACK = Key(NAMESPACE, "back")
+POOL = TopicsSpec(prefix="wal")
 Process = Reconciler[Any, Any, Any, Any]
 Patch = pytest.MonkeyPatch
 
@@ -299,12 +301,13 @@ def test_topics_that_were_never_written_to_prove_nothing() -> None:
     last = world.policy().status.last
     assert last is not None
     backup = world.walbackup(Key(NAMESPACE, last.name))
-    assert choose_topics(backup, 4, None) == TOPICS
-    assert choose_topics(backup, 2, "wal_1") == ("wal_2", "wal_0")
-    assert choose_topics(backup, 2, "zzz") == ("wal_0", "wal_1")
+    assert choose_topics(backup, 4, None, POOL) == TOPICS
+    assert choose_topics(backup, 2, "wal_1", POOL) == ("wal_2", "wal_0")
+    assert choose_topics(backup, 2, "zzz", POOL) == ("wal_0", "wal_1")
     rows = tuple(row.model_copy(update={"start": 0, "end": 0}) for row in backup.status.topics[:2])
     backup.status.__dict__["topics"] = (*rows, *backup.status.topics[2:])
-    assert choose_topics(backup, 2, "wal_0") == ("wal_2",)
+    assert choose_topics(backup, 2, "wal_0", POOL) == ("wal_2",)
+    assert choose_topics(backup, 2, None, TopicsSpec(prefix="other")) == ()
 
 
 def end_state(world: DrillWorld) -> Any:
@@ -349,7 +352,7 @@ def pool_does_not_matter(patch: Patch) -> None:
 def always_the_first(patch: Patch) -> None:
     """Topics have no turn."""
     honest = choose_topics
-    patch.setattr(drills, "choose_topics", lambda backup, most, _: honest(backup, most, None))
+    patch.setattr(drills, "choose_topics", lambda backup, most, _, pool: honest(backup, most, None, pool))
 
 
 def goes_on_after_a_failure(patch: Patch) -> None:

@@ -226,6 +226,8 @@ class RestoreWorld(BackupWorld):
         source = max(meant, key=lambda key: key[1][-14:])
         newest, self.point = json.loads(self.stored[source])["topics"], points[source] if asked else None
         chosen = [name for name in newest if any(fnmatchcase(name, pattern) for pattern in request["topics"])]
+        if strange := set(chosen) - set(request["names"]):
+            return f"the backup has topic {min(strange)}, which is none of those that may be restored"
         ends = {name: request["target"].get("offsets", {}).get(name, newest[name][2]) for name in chosen}
         found = {
             name: (int(newest[name][1]), int(end), max(int(end), request["padTo"].get(name, 0)))

@@ -54,7 +54,7 @@ from seawall.observe.kafka_nodes import why_forming
 from seawall.observe.ledger import LedgerObserver
 from seawall.observe.opened_cluster import Blocked, named_cluster, own_pool, pinned_view
 from seawall.observe.records import read_records
-from seawall.observe.restore_parts import read_deleting, read_needs, read_why_it_stays
+from seawall.observe.restore_parts import read_deleting, read_names, read_needs, read_why_it_stays
 from seawall.observe.topic_logs import describe_logs, written_since
 from seawall.ports import (
     Clock,
@@ -118,7 +118,8 @@ class WALRestoreController(Controller[WALRestore, Observed, WALRestoreStatus, Re
         if cluster is None or isinstance(cluster.spec, InvalidSpec) or isinstance(obj.spec, InvalidSpec):
             return Observed(self.clock.trusted().shared, cluster, application=application)
         is_scratch = obj.spec.scratch is not None
-        begins = stage is RestoreStage.INSPECTING and not obj.status.topics and not is_scratch
+        begins = stage is RestoreStage.INSPECTING and not obj.status.topics
+        names = read_names(self.kube, obj, obj.spec, cluster.spec) if begins else ()
         return Observed(
             now=self.clock.trusted().shared,
             cluster=cluster,
@@ -126,7 +127,8 @@ class WALRestoreController(Controller[WALRestore, Observed, WALRestoreStatus, Re
             application=application,
             made_uid=self.made.uid_of(obj, key),
             driver=None if application is None else self.applications.describe_driver(application),
-            needs=read_needs(self.observer, obj.spec, cluster, cluster.spec) if begins else None,
+            names=names,
+            needs=read_needs(self.observer, obj.spec, cluster, names) if begins and not is_scratch else None,
             pool=self._pool(cluster, cluster.spec, obj.status) if stage in MAKES and not is_scratch else None,
             scratch=self._scratch(obj, cluster) if stage in MAKES and is_scratch else None,
             # After the topics: who starts it, writes and stops it in between has changed the StatefulSet by then.

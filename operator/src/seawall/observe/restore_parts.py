@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from seawall.api.v1alpha1.backup import WALBackup
@@ -13,19 +13,24 @@ from seawall.domain.backup.broken import found_it_broken, why_it_stays
 from seawall.domain.backup.retention import deleting
 from seawall.domain.cluster.identity import pool_of
 from seawall.domain.ledger.needs import Records, TopicNeeds, find_needs
+from seawall.domain.restore.asked import asked_topics
 from seawall.observe.ledger import LedgerObserver
 from seawall.observe.records import read_records
 from seawall.ports import Kube
 
 
+def read_names(kube: Kube, obj: WALRestore, asked: WALRestoreSpec, spec: WALClusterSpec) -> tuple[str, ...]:
+    """The topics that are asked for and may come back."""
+    return asked_topics(asked, spec.topics, kube.list(WALBackup, obj.metadata.namespace).items)
+
+
 def read_needs(
-    observer: LedgerObserver, asked: WALRestoreSpec, cluster: WALCluster, spec: WALClusterSpec
+    observer: LedgerObserver, asked: WALRestoreSpec, cluster: WALCluster, names: Sequence[str]
 ) -> Mapping[str, TopicNeeds]:
     """What the database needs of the topics that are to come back, by the ledger and by Seawall's records.
 
     Of the Kafka that is pinned, and of the one that was backed up, which may have been another.
     """
-    names = [name for name in spec.topics.topic_names() if asked.selects(name)]
     here, source = pool_of(cluster), asked.source.cluster_id
     there = None if here is None or source == here.cluster_id else replace(here, cluster_id=source)
     observation = observer.observe(cluster)

@@ -22,6 +22,7 @@ from seawall.api.v1alpha1.backup_policy import DrillStatus, WALBackupPolicy, WAL
 from seawall.api.v1alpha1.cluster import WALCluster
 from seawall.api.v1alpha1.restore import RestoreSource, RestoreTarget, ScratchTopics, WALRestore, WALRestoreSpec
 from seawall.api.v1alpha1.restore_status import RestoreStage
+from seawall.api.v1alpha1.topic_pool import TopicsSpec
 from seawall.domain.backup.reasons import DrillReason
 from seawall.domain.conditions import ConditionBuilder, ConditionStatus, as_status, find_condition
 from seawall.domain.events import EventReason
@@ -222,9 +223,9 @@ def _spec_of_drill(spec: WALBackupPolicySpec, source: _Source, status: DrillStat
         return "there is no backup yet"
     if cluster.status.kafka is None or backup.status.location != location_of(cluster):
         return f"backup {backup.metadata.name} is kept at {backup.status.location}, not where the WALCluster says"
-    topics = choose_topics(backup, drill.topics, status.last_topic)
+    topics = choose_topics(backup, drill.topics, status.last_topic, cluster.spec.topics)
     if not topics:
-        return f"backup {backup.metadata.name} has no topic that was ever written to"
+        return f"backup {backup.metadata.name} has no topic of prefix {cluster.spec.topics.prefix} with records"
     source_of = RestoreSource(
         cluster_id=cluster.status.kafka.cluster_id, chain=backup.status.chain, backup=backup.status.manifest.name
     )
@@ -246,12 +247,12 @@ def location_of(cluster: WALCluster | None) -> str | None:
     return cluster.spec.backup.storage.describe()
 
 
-def choose_topics(backup: WALBackup, most: int, last: str | None) -> tuple[str, ...]:
+def choose_topics(backup: WALBackup, most: int, last: str | None, pool: TopicsSpec) -> tuple[str, ...]:
     """The next topics of a backup after `last` in the order of their names, and then from the first on.
 
-    Topics that were never written to prove nothing, and are left out.
+    Topics that were never written to prove nothing; those of another prefix no restore takes.
     """
-    names = sorted(row.name for row in backup.status.topics if row.end > 0)
+    names = sorted(row.name for row in backup.status.topics if row.end > 0 and pool.index_of(row.name) is not None)
     begin = 0 if last is None else sum(name <= last for name in names)
     return tuple((names[begin:] + names[:begin])[:most])
 

@@ -84,6 +84,8 @@ class Observed:
     made_uid: str | None = None
     """UID of the application of this attempt that this process made; None: it has made none that it knows of."""
     driver: Driver = None
+    names: tuple[str, ...] = ()
+    """The topics that are asked for and may come back; empty: nobody asked."""
     needs: Mapping[str, TopicNeeds] | None = None
     """What is known of the database's own files; None: nobody asked."""
     pool: PoolNow | str | None = None

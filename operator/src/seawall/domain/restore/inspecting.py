@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 from seawall.api.meta import RESTORE_ANNOTATION
@@ -40,7 +41,7 @@ def inspect(case: Case) -> RestoreDecision:
 
 def _choose(case: Case) -> RestoreDecision:
     """Which topics are meant, and what the database says of them, for good: the plan is made of this."""
-    names = [name for name in case.kafka.topics.topic_names() if case.spec.selects(name)]
+    names = case.observed.names
     if not names:
         return case.ends(JobReason.NO_TOPICS, f"no topic of WALCluster {case.cluster.metadata.name} is selected")
     if len(names) > MAX_TOPICS:
@@ -64,7 +65,7 @@ def _choose(case: Case) -> RestoreDecision:
     return case.becomes(verdict, topics=rows, location=case.storage.describe())
 
 
-def _unknown(case: Case, names: list[str]) -> str | None:
+def _unknown(case: Case, names: Sequence[str]) -> str | None:
     """Why nobody knows all that the database has; None: it says so of each topic, or a person, or it is not asked."""
     needs, padded = case.observed.needs, case.spec.pad_to or {}
     if case.spec.scratch is not None:

@@ -107,7 +107,10 @@ def _choose(manifests: list[Manifest], request: PlanRequest) -> tuple[list[str],
     may_be = chosen if request.names is None else request.names
     for name in chosen:
         if name not in may_be:
-            raise Refused(f"backup {manifests[-1].name} has topic {name}, which is none of those that may be restored")
+            raise Refused(
+                f"backup {manifests[-1].name} has topic {name}, which is none of those that may be restored: if the "
+                "pool may have it, name it in spec.topics, or in padTo"
+            )
     for name in request.pad_to:
         if name not in may_be:
             raise Refused(f"padTo names topic {name}, which is not restored")
