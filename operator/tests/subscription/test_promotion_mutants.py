@@ -8,6 +8,7 @@ from seawall.domain.ledger import needs as ledger_needs
 from seawall.domain.subscription import copies, holding, needed, promotion, standing
 from seawall.observe import database_ids, subscription, subscription_parts
 from seawall.observe.subscription_parts import SubscriptionReader
+from tests.subscription import test_beyond_count as beyond
 from tests.subscription import test_lost_sources as sources
 from tests.subscription import test_promotion_causes as causes
 from tests.subscription import test_promotion_needs as needs
@@ -20,6 +21,14 @@ MUTANTS: tuple[Mutant, ...] = (
     (
         rewritten(promotion, "begin", " or without_copy(case)", ""),
         refusals.somebody_elses_topic_is_not_promoted,
+    ),
+    (
+        rewritten(subscription_parts, "_listed", "tuple(wal_topics(case.kafka.topics, opened.view))", "()"),
+        beyond.a_topic_beyond_the_count_is_held_copied_and_promoted,
+    ),
+    (
+        rewritten(subscription_parts, "_with_spoken_of", "if case.observed.pool is None", "if False"),
+        beyond.of_what_only_the_database_speaks_is_not_forgotten,
     ),
     (
         rewritten(promotion, "_promote", "    if forgotten:", "    if False:"),

@@ -13,8 +13,10 @@ from seawall.domain.subscription.logs import Position
 from seawall.domain.subscription.records import begin, request, topics
 from seawall.observe import subscription as observe
 from seawall.observe.subscription_parts import SubscriptionReader
+from tests.subscription import test_beyond_count as beyond
 from tests.subscription import test_records_sink as stories
 from tests.support.mutants import Mutant, find_survivors
+from tests.support.source_mutants import rewritten
 
 Patch = pytest.MonkeyPatch
 
@@ -121,6 +123,10 @@ def same_run(patch: Patch) -> None:
 
 
 MUTANTS: tuple[Mutant, ...] = (
+    (
+        rewritten(begin, "_has_partition", "number < records.progress.partitions", "True"),
+        beyond.a_topic_without_a_place_in_the_progress_does_not_begin_and_is_named,
+    ),
     (hold_of_the_position, stories.test_the_hold_stays_where_an_entry_began_that_is_not_whole),
     (hold_of_the_source, stories.test_the_hold_stays_where_an_entry_began_that_is_not_whole),
     (any_progress, stories.test_progress_of_others_moves_no_hold),

@@ -54,6 +54,21 @@ class Wanted:
 
 
 @dataclass(frozen=True, slots=True)
+class OpenSource:
+    """The source as it was listed: its topics are asked after those of the target."""
+
+    view: KafkaView
+    logs: KafkaLogs
+
+    def read(self, names: Sequence[str]) -> LogsNow | Silent:
+        """Topics of it as they are right now."""
+        try:
+            return _read(self.view, self.logs, names)
+        except SeawallError as error:
+            return _no_source(str(error))
+
+
+@dataclass(frozen=True, slots=True)
 class SubscriptionObserver:
     """Reads both Kafkas, for the controller of subscriptions."""
 
@@ -83,19 +98,19 @@ class SubscriptionObserver:
         except Refused as error:
             return Silent(Outlook.STALLED, Reason.TARGET_ACCESS, str(error))
 
-    def source(self, cluster: WALCluster, names: Sequence[str]) -> LogsNow | Silent:
-        """Topics of the WALCluster's Kafka, if it is the pinned one."""
+    def open_source(self, cluster: WALCluster) -> OpenSource | Silent:
+        """The WALCluster's Kafka, if it is the pinned one, with the topics that it lists."""
         key = cluster.metadata.key
         connection = kafka_of(self.kube, cluster)
         if not isinstance(connection, KafkaConnection):
-            return Silent(Outlook.PROGRESSING, Reason.SOURCE_UNREACHABLE, connection.message)
+            return _no_source(connection.message)
         try:
             view = pinned_view(cluster, self.kafka_clusters.connect(key, connection))
-            return _read(view, self.kafka_clusters.logs(key, connection), names)
+            return OpenSource(view, self.kafka_clusters.logs(key, connection))
         except Blocked as blocked:
-            return Silent(Outlook.PROGRESSING, Reason.SOURCE_UNREACHABLE, blocked.found.message)
+            return _no_source(blocked.found.message)
         except SeawallError as error:
-            return Silent(Outlook.PROGRESSING, Reason.SOURCE_UNREACHABLE, str(error))
+            return _no_source(str(error))
 
     def admin(self, obj: WALSubscription, wanted: Wanted) -> KafkaAdmin:
         """The target, for who changes topics there.
@@ -206,6 +221,10 @@ def _append(logs: KafkaLogs, nulls: Nulls) -> SeawallError | None:
 
 def _no_names(message: str) -> Silent:
     return Silent(Outlook.PROGRESSING, Reason.NAMES_UNKNOWN, f"the names of tables are not known: {message}")
+
+
+def _no_source(message: str) -> Silent:
+    return Silent(Outlook.PROGRESSING, Reason.SOURCE_UNREACHABLE, message)
 
 
 def _no_target(found: NoKafka) -> Silent:

@@ -29,12 +29,13 @@ from seawall.domain.subscription.holding import bytes_kept, kept_from
 from seawall.domain.subscription.lag import Pending, advance, seconds_of
 from seawall.domain.subscription.logs import LogsNow, Position
 from seawall.domain.times import SUBSCRIPTION_CHAINS_MS, SUBSCRIPTION_CONFIGS_MS, SUBSCRIPTION_NAMES_MS
+from seawall.domain.topics.pool import wal_topics
 from seawall.observe.chains import ChainObserver, KnownChains
 from seawall.observe.database_ids import read_database_ids
 from seawall.observe.ledger import LedgerObserver
 from seawall.observe.opened_cluster import named_cluster
 from seawall.observe.records import read_records
-from seawall.observe.subscription import SubscriptionObserver, Wanted, wanted_of
+from seawall.observe.subscription import OpenSource, SubscriptionObserver, Wanted, wanted_of
 from seawall.ports import Clock, Kube, SparkApplications, Stopwatch
 
 _FoundT = TypeVar("_FoundT")
@@ -103,14 +104,19 @@ class SubscriptionReader:
         self.memories.setdefault(key, Memory()).configs_at = self.stopwatch.milliseconds()
 
     def read(self, obj: WALSubscription) -> Observed:
-        """Its parts, then the target, then the source; and the ledger when something is to be held anew.
+        """Its parts, the list of topics, then the target, then the source; and the ledger when something is held anew.
 
         Raises:
             Refused: the API server does not let us read its parts.
         """
         cluster, hold = named_cluster(self.kube, obj), self.kube.get(WALHold, obj.metadata.key)
-        base = Observed(self.clock.now(), cluster, hold)
+        base, opened = Observed(self.clock.now(), cluster, hold), None
         case = case_of(obj, base)
+        # It may be dead, and nothing depends on it any more once the target is ready.
+        if not isinstance(case, Verdict) and not promotion.is_over(case):
+            opened = self.kafkas.open_source(case.cluster)
+            base = replace(base, pool=_listed(case, opened))
+            case = case_of(obj, base)
         if isinstance(case, Verdict) or cluster is None:
             return base
         key = case.run_key(1 if obj.status.run is None else obj.status.run.number)
@@ -125,8 +131,7 @@ class SubscriptionReader:
         chains = self._chains(obj, case, memory, now)
         if isinstance(target, LogsNow) and target.brokers is not None and case.spec.sink.mirror is not None:
             memory.brokers = target.brokers
-        # It may be dead, and nothing depends on it any more once the target is ready.
-        source = None if promotion.is_over(case) else self.kafkas.source(cluster, names)
+        source = opened.read(names) if isinstance(opened, OpenSource) else opened
         found = Observed(
             now=self.clock.now(),
             cluster=cluster,
@@ -136,6 +141,7 @@ class SubscriptionReader:
             driver=None if application is None else self.applications.describe_driver(application),
             target=target,
             source=source,
+            pool=base.pool,
             needs=self._needs(case, cluster, obj),
             producers=self._producers(obj, wanted, base, target),
             # After the hold was read: what can be held is known of a time at which it existed.
@@ -178,13 +184,13 @@ class SubscriptionReader:
         """What a copy must end above, when it is to be promoted."""
         if obj.status.promotion is None or obj.status.promotion.topics:
             return None
-        shards = read_records(self.observer.intents, pool_of(cluster), case.selected)
-        records = Records(shards, shards, cluster.status.recorded_shards)
         observation = self.observer.observe(cluster)
         # Without its Kafka the database cannot be observed as a whole, and still says what it has flushed.
         is_alone = isinstance(observation, Unavailable)
         ids = read_database_ids(self.observer.clusters, cluster) if is_alone else {}
-        return find_needs(observation, case.selected, records, ids)
+        names = _with_spoken_of(case, ids)
+        shards = read_records(self.observer.intents, pool_of(cluster), names)
+        return find_needs(observation, names, Records(shards, shards, cluster.status.recorded_shards), ids)
 
     def _producers(
         self, obj: WALSubscription, wanted: Wanted | None, base: Observed, target: LogsNow | Silent | None
@@ -250,6 +256,17 @@ class SubscriptionReader:
         except SeawallError:
             return None
         return any(_is_older(case, name, kept[name], found) for name, found in young.items())
+
+
+def _listed(case: Case, opened: OpenSource | Silent) -> tuple[str, ...] | None:
+    return tuple(wal_topics(case.kafka.topics, opened.view)) if isinstance(opened, OpenSource) else None
+
+
+def _with_spoken_of(case: Case, ids: Mapping[str, int]) -> list[str]:
+    """The topics that are meant; with those that the database speaks of, where Kafka does not say which there are."""
+    topics, more = case.kafka.topics, sorted(ids) if case.observed.pool is None else []
+    beyond = (name for name in more if topics.index_of(name) is not None and case.spec.selects(name))
+    return list(dict.fromkeys((*case.selected, *beyond)))
 
 
 def _matters_why(obj: WALSubscription) -> bool:

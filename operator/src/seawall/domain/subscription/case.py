@@ -57,6 +57,8 @@ class Observed:
     target: LogsNow | Silent | None = None
     """Read before the source; None: nobody asked."""
     source: LogsNow | Silent | None = None
+    pool: tuple[str, ...] | None = None
+    """The topics that Kafka lists, those beyond the pool's count, too; listed first of all. None: nobody says."""
     ledger: Observation | Unavailable | None = None
     """Of a time at which the hold was read; None: nothing is to be held anew."""
     is_over_budget: bool | None = None
@@ -117,8 +119,16 @@ class Case:
 
     @cached_property
     def selected(self) -> list[str]:
-        """The topics of the pool that are meant."""
-        return selected_of(self.spec, self.kafka)
+        """The topics of the pool that are meant, and those beyond its count that anybody knows of.
+
+        Purges and backups are about those, too: the database may write to them. While Kafka does not list them, they
+        are those that have begun, are claimed, or that the database speaks of.
+        """
+        observed, topics, pool = self.observed, self.kafka.topics, self.kafka.topics.topic_names()
+        listed = self.held if observed.pool is None else observed.pool
+        known = {*listed, *(row.name for row in self.status.topics), *(observed.needs or ())}.difference(pool)
+        beyond = sorted((index, name) for name in known if (index := topics.index_of(name)) is not None)
+        return [name for name in (*pool, *(name for _, name in beyond)) if self.spec.selects(name)]
 
     @property
     def target_names(self) -> list[str]:
@@ -212,11 +222,6 @@ class Case:
     def becomes(self, verdict: Verdict, **update: object) -> SubscriptionDecision:
         """The status changes."""
         return Decision(self.status.model_copy(update=update), verdict)
-
-
-def selected_of(spec: WALSubscriptionSpec, kafka: WALClusterSpec) -> list[str]:
-    """The topics of the pool that a subscription is about."""
-    return [name for name in kafka.topics.topic_names() if spec.selects(name)]
 
 
 def is_alive(hold: WALHold) -> bool:

@@ -25,7 +25,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from seawall.api.meta import ConditionType, InvalidSpec
-from seawall.api.v1alpha1.cluster import WALCluster, WALClusterSpec
+from seawall.api.v1alpha1.cluster import WALCluster
 from seawall.api.v1alpha1.subscription import WALSubscription, WALSubscriptionSpec
 from seawall.api.v1alpha1.subscription_status import SubscriptionState, WALSubscriptionStatus
 from seawall.api.v1alpha1.verification_template import MAX_TOPICS
@@ -45,7 +45,7 @@ from seawall.domain.subscription.actions import AddPartitions, GuardTargets, Mak
 from seawall.domain.subscription.beginning import wait_for_others
 from seawall.domain.subscription.behind import catch_up
 from seawall.domain.subscription.brokers import TargetReason, compare
-from seawall.domain.subscription.case import Case, Observed, Silent, SubscriptionDecision, selected_of
+from seawall.domain.subscription.case import Case, Observed, Silent, SubscriptionDecision
 from seawall.domain.subscription.committed.chain import Chains
 from seawall.domain.subscription.logs import LogsNow, resynced
 from seawall.domain.subscription.published import bare, published
@@ -126,13 +126,13 @@ def _case_of_cluster(
     if declared is None or target is None:
         field = "spec.subscription" if declared is None else what
         return stalled(Reason.NOT_DECLARED, f"WALCluster {cluster.metadata.name} does not declare {field}")
-    wrong = _selection(spec, cluster.spec)
-    return wrong or Case(obj, spec, cluster, cluster.spec, declared, target, observed)
+    case = Case(obj, spec, cluster, cluster.spec, declared, target, observed)
+    return _selection(case) or case
 
 
-def _selection(spec: WALSubscriptionSpec, kafka: WALClusterSpec) -> Verdict | None:
-    count = len(selected_of(spec, kafka))
-    if not count:
+def _selection(case: Case) -> Verdict | None:
+    count = len(case.selected)
+    if not count and case.observed.pool is not None:  # else Kafka may have one beyond the count
         return stalled(Reason.NOTHING_SELECTED, "no topic of the pool is selected by spec.topics")
     if count > MAX_TOPICS:
         message = f"{count} topics are selected, and one subscription copies at most {MAX_TOPICS}"

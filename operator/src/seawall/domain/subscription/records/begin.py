@@ -34,7 +34,7 @@ def begin(case: Case, source: LogsNow) -> SubscriptionDecision | None:
 
 def _row(case: Case, name: str, start: int, source: LogsNow) -> MirroredTopic | None:
     source_id, ends, number = source.topic_id(name), source.ends(name), case.kafka.topics.index_of(name)
-    if source_id is None or ends is None or number is None:
+    if source_id is None or ends is None or number is None or not _has_partition(case, number):
         return None
     return MirroredTopic(
         name=name,
@@ -45,6 +45,12 @@ def _row(case: Case, name: str, start: int, source: LogsNow) -> MirroredTopic | 
         # Names of tables are read later than this: which one is new after that, is not known.
         names_known_to=max(start, ends.high_watermark),
     )
+
+
+def _has_partition(case: Case, number: int) -> bool:
+    """Whether its progress has a place; rows in a bucket need none."""
+    records = case.status.records
+    return case.spec.sink.records is None or (records is not None and number < records.progress.partitions)
 
 
 def begun_anew(case: Case) -> dict[str, object]:

@@ -25,6 +25,8 @@ from seawall.domain.topics.pool import is_same_value
 MAX_MESSAGE = "max.message.bytes"
 DEFAULT_MAX_MESSAGE = 1_048_588
 """Kafka's `message.max.bytes` where nobody sets anything."""
+WIDEST = 10_000
+"""Partitions of the progress: as many as a pool may have topics. A topic beyond does not begin, and people read so."""
 PROGRESS = {"cleanup.policy": "compact"}
 
 
@@ -62,7 +64,7 @@ def _make(case: Case, sink: RecordsSink, target: LogsNow) -> SubscriptionDecisio
     missing = [name for name in case.target_names if target.is_absent(name)]
     if not missing:
         return None
-    partitions = {sink.topic: sink.partitions, case.progress_topic: case.kafka.topics.count}
+    partitions = {sink.topic: sink.partitions, case.progress_topic: _width(case)}
     topics = tuple(
         NewTopic(name, sink.replication_factor, _configs(case, sink, name), partitions=partitions.get(name, 1))
         for name in missing
@@ -118,7 +120,7 @@ def guard(case: Case, target: LogsNow) -> SubscriptionDecision | None:
 
 def _grow(case: Case, target: LogsNow) -> SubscriptionDecision | None:
     """The pool has grown: each topic has a partition of the progress for itself."""
-    records, wanted = case.status.records, case.kafka.topics.count
+    records, wanted = case.status.records, _width(case)
     if records is None or records.progress.partitions >= wanted:
         return None
     name, there = records.progress.name, target.partitions(records.progress.name)
@@ -127,6 +129,13 @@ def _grow(case: Case, target: LogsNow) -> SubscriptionDecision | None:
         return case.stays(verdict, AddPartitions(name, wanted)) if there else None
     progress = records.progress.model_copy(update={"partitions": there})
     return case.becomes(verdict, records=records.model_copy(update={"progress": progress}))
+
+
+def _width(case: Case) -> int:
+    """How many partitions the progress has: one for each topic of the pool, and of those beyond its count."""
+    numbers = (case.kafka.topics.index_of(name) for name in case.selected)
+    wanted = [number + 1 for number in numbers if number is not None and number < WIDEST]
+    return max([case.kafka.topics.count, *wanted])
 
 
 def begun_anew(case: Case, target: LogsNow) -> dict[str, object]:
