@@ -11,8 +11,10 @@ from seawall.domain.subscription import case, holding, promotion, written
 from seawall.domain.subscription.case import Case
 from seawall.domain.subscription.logs import LogsNow
 from seawall.domain.subscription.written import Written
+from tests.subscription import test_doubtful_promotions as doubtful
 from tests.subscription import test_foreign_writers as foreign
 from tests.support.mutants import Mutant, find_survivors
+from tests.support.source_mutants import rewritten
 
 Patch = pytest.MonkeyPatch
 
@@ -69,6 +71,23 @@ MUTANTS: tuple[Mutant, ...] = (
     (silence_is_consent, foreign.what_the_target_does_not_tell_is_in_doubt),
     (forgets_where_it_was_held, foreign.test_a_hold_that_is_placed_anew_begins_where_it_was_without_known_producers),
     (all_of_a_promoted_log_is_a_copy, foreign.test_what_somebody_else_wrote_is_no_copy_when_it_is_promoted),
+    (
+        rewritten(
+            promotion,
+            "_end_of_copy",
+            "ours = case",
+            "ours = ends.high_watermark if state.epoch is None else case",
+        ),
+        doubtful.a_forgotten_copy_ends_where_it_is_certain,
+    ),
+    (
+        rewritten(promotion, "_is_even", " and not each.doubt", ""),
+        doubtful.a_switchover_waits_while_the_target_has_more_than_the_copy,
+    ),
+    (
+        rewritten(promotion, "_is_uneven", " or others_to(case, name, end) is not None", ""),
+        doubtful.a_switchover_goes_back_when_somebody_else_writes_to_the_target,
+    ),
 )
 
 

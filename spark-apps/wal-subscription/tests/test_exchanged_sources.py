@@ -5,8 +5,10 @@ from __future__ import annotations
 import pytest
 from exchanged_logs import OLD, OWN_TIME, Exchanged, Side, reads_under
 
+from sparkjob.wire.reader import RangeGone
 from wal_subscription.copier import Copied
 from wal_subscription.log_batches import LogBatch
+from wal_subscription.overlap import first_difference
 from wal_subscription.stops import Reason
 
 
@@ -21,7 +23,7 @@ def test_a_source_that_was_exchanged_between_plan_and_copy_is_told() -> None:
     job = mirror.plan()
     assert not job.compares
     mirror.elect(120, OLD + 1, cut=90)
-    assert stops_at(mirror.run(job), 99)
+    assert stops_at(mirror.run(job), 90)
     assert mirror.target.end == 100, "nothing of the other log was appended"
 
 
@@ -37,7 +39,7 @@ def test_a_source_that_is_exchanged_between_two_fetches_is_told() -> None:
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(Side, "fetch", fetch)
-        assert stops_at(mirror.run(job), 104)
+        assert stops_at(mirror.run(job), 95)
     assert mirror.target.end == 105
 
 
@@ -47,7 +49,28 @@ def test_a_log_that_was_purged_when_it_was_planned_and_is_longer_at_both_ends_is
     mirror.source.purge(100)
     job = mirror.plan()
     mirror.elect(120, OLD + 1, cut=90)
-    assert stops_at(mirror.run(job), 99)
+    assert stops_at(mirror.run(job), 90)
+
+
+@pytest.mark.parametrize("first", [0, 1, 37, 98, 99])
+def test_the_first_offset_that_differs_is_found_with_few_comparisons(first: int) -> None:
+    asked = list[int]()
+
+    def is_same(offset: int) -> bool:
+        asked.append(offset)
+        return offset < first
+
+    assert first_difference(is_same, 0, 99) == first
+    assert len(asked) <= 14
+
+
+def test_where_it_cannot_be_compared_what_is_known_counts() -> None:
+    def is_same(offset: int) -> bool:
+        if offset < 90:
+            raise RangeGone("it is purged")
+        return False
+
+    assert first_difference(is_same, 0, 99) == 92
 
 
 def test_a_clean_election_is_compared_once_and_the_mirror_goes_on() -> None:

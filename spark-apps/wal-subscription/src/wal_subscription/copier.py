@@ -100,8 +100,9 @@ class Copier:
         target.open()
         self._start = target.position
         last = target.position - 1
-        if last >= max(topic.start, self._job.source_start) and (self._job.compares or not target.is_known):
-            self._compare(last)
+        least = max(topic.start, self._job.source_start)
+        if last >= least and (self._job.compares or not target.is_known):
+            self._compare(least, last)
         self._compared = True
         target.append(nulls(topic.start - target.position, PADDING_TIME))
         give_up = time.monotonic() + MOST_SECONDS
@@ -120,8 +121,9 @@ class Copier:
         newest, last = max(batch.epoch for batch in fetched), self._target.position - 1
         if self._epoch is not None and newest <= self._epoch:
             return
-        if last >= max(self._job.topic.start, self._source.start):  # as it begins now: the leader is another one
-            self._compare(last)
+        least = max(self._job.topic.start, self._source.start)  # as it begins now: the leader is another one
+        if last >= least:
+            self._compare(least, last)
         self._epoch = newest
 
     def _append(self, fetched: list[LogBatch]) -> None:
@@ -131,9 +133,9 @@ class Copier:
             self._target.open()
             self._target.append(self._made(fetched, self._target.position))
 
-    def _compare(self, last: int) -> None:
-        sides = self._sides
-        require_same(self._job.topic.name, last, (self._source.fetch, sides.source), (self._back.fetch, sides.target))
+    def _compare(self, least: int, last: int) -> None:
+        name, sides = self._job.topic.name, self._sides
+        require_same(name, last, (self._source.fetch, sides.source), (self._back.fetch, sides.target), least)
 
     def _made(self, fetched: Iterable[LogBatch], position: int) -> Iterator[Batch]:
         """What is appended from `position` on, so that every record gets its offset."""

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 
-from sparkjob.wire.reader import Range, Reader
+from sparkjob.errors import Interrupted, Refused
+from sparkjob.wire.reader import Range, RangeGone, Reader
 from sparkjob.wire.records import Record
 from wal_subscription.log_batches import LogBatch
-from wal_subscription.stops import MustStop, Reason, Stop
+from wal_subscription.stops import MustStop, Reason, Stop, Trouble
 
 UNCOMMITTED = "read_uncommitted"
 """As the database reads: what was aborted, too."""
@@ -15,11 +16,16 @@ Fetch = Callable[[int], Sequence[LogBatch]]
 
 
 def require_same(
-    topic: str, last: int, source: tuple[Fetch, Mapping[str, str]], target: tuple[Fetch, Mapping[str, str]]
+    topic: str,
+    last: int,
+    source: tuple[Fetch, Mapping[str, str]],
+    target: tuple[Fetch, Mapping[str, str]],
+    least: int | None = None,
 ) -> None:
     """Compares what both logs have at offset `last`: the batches, and the records where those differ.
 
-    Records that were encoded anew are in other batches than the source has.
+    Records that were encoded anew are in other batches than the source has. `least`: the first offset that both have;
+    where they differ, the stop names the offset that they differ from, as far as a few comparisons tell.
 
     Raises:
         MustStop: they differ.
@@ -31,8 +37,33 @@ def require_same(
     is_hole = theirs is None or theirs.is_empty
     their, our = None if is_hole else record_at(topic, last, source[1]), record_at(topic, last, target[1])
     if not same_record(their, our):
-        message = f"topic {topic} has another record at offset {last} in the target than in the source"
-        raise MustStop(Stop(topic, Reason.DIVERGED, last, message))
+
+        def is_same(offset: int) -> bool:
+            return same_record(record_at(topic, offset, source[1]), record_at(topic, offset, target[1]))
+
+        first = first_difference(is_same, last if least is None else least, last)
+        message = f"topic {topic} has another record at offset {first} in the target than in the source"
+        raise MustStop(Stop(topic, Reason.DIVERGED, first, message))
+
+
+def first_difference(is_same: Callable[[int], bool], least: int, last: int) -> int:
+    """An offset of [least, last] at which two logs differ that do at `last`, and before which they do not.
+
+    Where the logs differ from one offset on, it is that one. Steps that double go back, and halves come forward again:
+    as few comparisons as there are bits in the distance, twice. Where one cannot be made, what is known so far counts.
+    """
+    same, differs, step = least - 1, last, 1
+    try:
+        while differs > least and not is_same(at := max(least, differs - step)):
+            differs, step = at, 2 * step
+        if differs > least:
+            same = at
+        while differs - same > 1:
+            middle = (same + differs) // 2
+            same, differs = (middle, differs) if is_same(middle) else (same, middle)
+    except (Interrupted, Refused, RangeGone, Trouble):
+        return differs
+    return differs
 
 
 def batch_at(offset: int, batches: Sequence[LogBatch]) -> LogBatch | None:

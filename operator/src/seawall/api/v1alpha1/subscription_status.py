@@ -198,11 +198,14 @@ class PromotedTopic(StatusModel):
     """Where the copy ended: all before it is there. What somebody else wrote to the target is no copy."""
     known_end: Offset
     """Where the source is known to have ended, or the database to have entries, exclusive. Offsets from `end` up to
-    here are lost, and are records of null."""
+    here are lost, and are records of null where `othersTo` is not there."""
     pad_to: Offset
     """Up to where records of null were appended: `knownEnd`, or further where nobody could say all."""
     regions: Annotated[tuple[Annotated[int, Field(ge=0)], ...], Field(max_length=MAX_REGIONS)] = ()
     """Regions that had not flushed all of them, as far as the database said; at most 20."""
+    others_to: Offset | None = None
+    """Up to where the target had records from `end` on that are not known to be copies: somebody else wrote them, or it
+    has forgotten who did. Absent: it had none."""
 
 
 class PromotionStatus(StatusModel):

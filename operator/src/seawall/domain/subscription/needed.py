@@ -5,6 +5,7 @@ from __future__ import annotations
 from seawall.api.v1alpha1.subscription_status import MAX_REGIONS, PromotedTopic, PromotionStatus
 from seawall.domain.subscription.case import Case
 from seawall.domain.subscription.copies import Flushed, source_end
+from seawall.domain.subscription.logs import LogsNow
 
 MARGIN = 200_000
 """Records of null beyond what is known, where the source does not say where it ended: the database may have written,
@@ -32,7 +33,15 @@ def promoted_topic(case: Case, name: str, end: int, flushed: Flushed) -> Promote
         known_end=known,
         pad_to=known + MARGIN if at_source is None else known,
         regions=tuple(sorted(behind)[:MAX_REGIONS]),
+        others_to=others_to(case, name, end),
     )
+
+
+def others_to(case: Case, name: str, end: int) -> int | None:
+    """Where the log of a target ends that goes on beyond the copy; None: it does not."""
+    target = case.observed.target
+    found = target.ends(name) if isinstance(target, LogsNow) else None
+    return found.high_watermark if found is not None and found.high_watermark > end else None
 
 
 def with_late(case: Case, promotion: PromotionStatus) -> PromotionStatus:

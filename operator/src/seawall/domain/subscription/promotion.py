@@ -31,7 +31,7 @@ from seawall.domain.subscription.actions import AppendNulls
 from seawall.domain.subscription.case import Case, Silent, SubscriptionDecision
 from seawall.domain.subscription.copies import copied, flushed_by, source_end, without_copy
 from seawall.domain.subscription.logs import LogsNow, Position
-from seawall.domain.subscription.needed import promoted_topic, record_problem, with_late
+from seawall.domain.subscription.needed import others_to, promoted_topic, record_problem, with_late
 from seawall.domain.subscription.reasons import Reason
 from seawall.domain.text import listed
 from seawall.domain.times import JOB_POLL_SECONDS
@@ -90,10 +90,12 @@ def promote(case: Case, promotion: PromotionStatus) -> SubscriptionDecision:
 
 
 def _what_it_lacks(promotion: PromotionStatus) -> str:
-    lost = promotion.lost_entries
+    lost, others = promotion.lost_entries, [row.name for row in promotion.topics if row.others_to is not None]
+    found = f"lacks {lost} entries" if lost else "has all that the source had"
     if not promotion.source_known:
-        return f"lacks {lost} entries that are known of: the source did not say where it ended"
-    return f"lacks {lost} entries" if lost else "has all that the source had"
+        found = f"lacks {lost} entries that are known of: the source did not say where it ended"
+    more = f"; {listed(others)} had records beyond the end of the copy that are not known to be copies"
+    return found + more if others else found
 
 
 def _promote(case: Case, promotion: PromotionStatus) -> SubscriptionDecision:
@@ -128,7 +130,8 @@ def _plan(case: Case, promotion: PromotionStatus, target: LogsNow) -> Subscripti
         return case.stays(case.goes_on(Reason.PROMOTING, "nobody asked yet what the database has"))
     uneven = [name for name in names if _is_uneven(case, name, ends[name])]
     if uneven:
-        return _go_back(case, f"of {listed(uneven)} the source has more than the target, or does not say where it ends")
+        why = "the source has more than the target, or does not say where it ends, or somebody else wrote to the target"
+        return _go_back(case, f"of {listed(uneven)} {why}")
     problems = {name: why for name in names if (why := record_problem(case, name)) is not None}
     if problems:
         message = f"it is not known where {listed(list(problems))} must end: the source does not say it, and "
@@ -168,7 +171,7 @@ def _is_uneven(case: Case, name: str, end: int) -> bool:
     if case.spec.promote is not Promotion.SWITCHOVER or case.rows[name].stopped is not None:
         return False
     at_source = source_end(case, name)
-    return at_source is None or at_source > end
+    return at_source is None or at_source > end or others_to(case, name, end) is not None
 
 
 def _go_back(case: Case, why: str) -> SubscriptionDecision:
@@ -180,12 +183,12 @@ def _end_of_copy(case: Case, name: str, target: LogsNow) -> int | None:
     """Up to where a topic is a copy; None: that is not known.
 
     What somebody else wrote does not count, nor what came after it. Of a producer that is forgotten nobody knows: then
-    all that is there counts.
+    what is certain counts, and what may be missing is listed as lost.
     """
     row, ends, state = case.rows[name], target.ends(name), case.observed.producers.get(name)
     if ends is None or target.topic_id(name) is None or not isinstance(state, ProducerState):
         return None
-    ours = ends.high_watermark if state.epoch is None else case.find_written(row, ends.high_watermark).applied
+    ours = case.find_written(row, ends.high_watermark).applied
     good = row.offset if row.stopped is StopReason.DIVERGED and row.offset is not None else ours
     return min(ends.high_watermark, ours, good)
 
@@ -261,6 +264,6 @@ def _is_another(case: Case, name: str, target: LogsNow) -> bool:
 def _is_even(case: Case) -> bool:
     """Whether the target has all of each topic that goes on; of those that stopped for good nothing more will come."""
     return all(
-        case.rows[name].stopped is not None or (isinstance(each, Position) and not each.behind)
+        case.rows[name].stopped is not None or (isinstance(each, Position) and not each.behind and not each.doubt)
         for name, each in case.standings.items()
     )
