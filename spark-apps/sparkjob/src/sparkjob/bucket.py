@@ -124,6 +124,8 @@ class _Asking:
                 raise Refused(f"the store refuses {self._path}: {_said(error)}") from error
             case BaseError() | FileNotFoundError() if _said(error).startswith(_REFUSALS):  # a list's are not told apart
                 raise Refused(f"the store refuses {self._path}: {_said(error)}") from error
+            case ValueError():  # it is no path
+                raise Refused(f"the store refuses {self._path}: {_said(error)}") from error
             case BaseError():
                 raise Interrupted(f"the store does not answer for {self._path}: {_said(error)}") from error
 

@@ -12,7 +12,9 @@ from seawall.api.v1alpha1.secret_refs import SecretKeyRef
 
 Bucket = Annotated[str, Field(min_length=3, max_length=63, pattern=r"^[a-z0-9][a-z0-9.-]*[a-z0-9]$")]
 """As S3 names buckets."""
-Prefix = Annotated[str, Field(max_length=512, pattern=r"^([a-zA-Z0-9._=-]+(/[a-zA-Z0-9._=-]+)*)?$")]
+_FOLDER = r"(\.{0,2}[a-zA-Z0-9_=-]|\.{3})[a-zA-Z0-9._=-]*"
+"""No `.` and no `..`: no object has such a path."""
+Prefix = Annotated[str, Field(max_length=512, pattern=rf"^({_FOLDER}(/{_FOLDER})*)?$")]
 """Folders without a slash at either end."""
 Region = Annotated[str, Field(min_length=1, max_length=64, pattern=r"^[a-zA-Z0-9-]+$")]
 HttpEndpoint = Annotated[str, Field(max_length=512, pattern=rf"^https?://[^{SPACE}/]+$")]
