@@ -172,7 +172,7 @@ def test_a_parent_that_somebody_changed_in_the_store_is_refused() -> None:
     world.forged.add(place)
     world.back_up(NEXT, **CONTINUES)
     found = world.settle_backup(NEXT)
-    assert (why(found)[0], found.status.manifest) == ("RequestRefused", None)
+    assert (why(found)[0], found.status.manifest) == ("ChainEnded", None)
 
 
 def test_of_two_that_continue_one_parent_the_older_one_does() -> None:

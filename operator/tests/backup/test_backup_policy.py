@@ -17,6 +17,7 @@ from seawall.api.v1alpha1.backup_policy import WALBackupPolicy
 from seawall.api.v1alpha1.hold import HoldState, WALHold, WALHoldSpec
 from seawall.api.v1alpha1.purge import WALPurge
 from seawall.api.v1alpha1.spark_job import JobStage
+from seawall.api.v1alpha1.spark_job import Outcome as JobOutcome
 from seawall.controllers.hold import WALHoldController
 from seawall.domain.conditions import find_condition
 from seawall.reconciler import Outcome, Reconciler
@@ -344,7 +345,26 @@ def test_a_chain_that_somebody_deleted_in_the_store_is_followed_by_a_full_one() 
     world.forged |= set(world.stored)
     world.stored.clear()
     world.live(2 * TEN)
-    assert world.modes()[1:] == ["next RequestRefused", "full BackedUp"]
+    assert world.modes()[1:] == ["next ChainEnded", "full BackedUp"]
+
+
+@pytest.mark.parametrize("outcome", [JobOutcome.REFUSED, JobOutcome.INTERRUPTED])
+def test_a_store_that_lets_nobody_in_for_a_moment_does_not_end_the_chain(outcome: JobOutcome) -> None:
+    world, refusals = declared(), [outcome]
+    world.live(TEN + timedelta(minutes=3))
+    honest = PolicyWorld.run_job
+
+    def run_job(self: PolicyWorld, request: Any) -> Any:
+        if "backup" in request and refusals:
+            return refusals.pop(), "the store refuses seawall-wal/1/x: INVALID_ACCESS_KEY_ID", {}
+        return honest(self, request)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(PolicyWorld, "run_job", run_job)
+        world.live(2 * TEN)
+    assert not refusals
+    is_over = ["next RequestRefused"] if outcome is JobOutcome.REFUSED else []
+    assert world.modes()[1:] == [*is_over, *["next BackedUp"] * (2 - len(is_over))]
 
 
 def test_the_newest_backup_that_a_person_deletes_is_not_forked() -> None:

@@ -132,7 +132,7 @@ class BackupWorld(VerificationWorld):
         parent = request["parent"]
         before = None if parent is None else self.stored.get((request["chain"], parent["name"]))
         if parent is not None and (before is None or sha256(before).hexdigest() != parent["digest"]):
-            return Outcome.REFUSED, f"the store has no manifest {parent['name']} of this digest", {}
+            return Outcome.FAILED, f"the store has no manifest {parent['name']} of this digest", {}
         place, whom = 0 if before is None else json.loads(before)["place"] + 1, request["backup"]
         end = f"-{place:06}.json.gz"
         others = self.others_of(request["chain"], end, whom["name"])

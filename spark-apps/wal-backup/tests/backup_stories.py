@@ -54,7 +54,7 @@ def a_changed_parent(bed: Bed) -> None:
     topic = filled(bed)
     full = bed.back_up((topic, 0, 5))
     changed = Answer(0, {"manifest": {**full.summary["manifest"], "digest": "0" * 64}})
-    ended(bed.back_up((topic, 5, 10), parent=changed, name="more"), "Refused", "it was changed")
+    ended(bed.back_up((topic, 5, 10), parent=changed, name="more"), "Failed", "it was changed")
 
 
 def after_reading(bed: Bed, topic: str, act: Callable[[Sequence[TaskResult]], None]) -> Answer:

@@ -98,14 +98,14 @@ def test_records_that_go_while_they_are_read_are_told(bed: Bed, monkeypatch: pyt
     ended(bed.back_up((topic, 0, 10)), "Failed", "begins at offset 7")
 
 
-def test_a_parent_that_is_not_there_or_was_changed_is_refused(bed: Bed) -> None:
+def test_a_parent_that_is_not_there_or_was_changed_ends_the_chain(bed: Bed) -> None:
     topic = filled(bed)
     full = bed.back_up((topic, 0, 5))
     name, digest = full.summary["manifest"]["name"], full.summary["manifest"]["digest"]
     other = Answer(0, {"manifest": {"name": "other.json.gz", "digest": digest}})
-    ended(bed.back_up((topic, 5, 10), parent=other, name="more"), "Refused", "other.json.gz is not there")
+    ended(bed.back_up((topic, 5, 10), parent=other, name="more"), "Failed", "other.json.gz is not there")
     changed = Answer(0, {"manifest": {"name": name, "digest": "0" * 64}})
-    ended(bed.back_up((topic, 5, 10), parent=changed, name="more"), "Refused", "it was changed")
+    ended(bed.back_up((topic, 5, 10), parent=changed, name="more"), "Failed", "it was changed")
 
 
 def test_a_parent_of_a_newer_program_is_not_continued(folder_bed: Bed) -> None:
@@ -116,7 +116,7 @@ def test_a_parent_of_a_newer_program_is_not_continued(folder_bed: Bed) -> None:
     path.write_bytes(content)
     newer = Answer(0, {"manifest": {"name": path.name, "digest": digest_of_manifest(content)}})
     answer = bed.back_up((topic, 5, 10), parent=newer, name="more")
-    ended(answer, "Refused", f"{path.name} has version 2; this program reads version 1")
+    ended(answer, "Failed", f"{path.name} has version 2; this program reads version 1")
     assert [each.name for each in path.parent.iterdir()] == [path.name]
 
 
@@ -151,7 +151,7 @@ def test_another_kafka_and_another_secret_are_refused(bed: Bed, tmp_path: Path) 
     (tmp_path / "wrong").write_text("wrong")
     wrong = {"s3": {**bed.storage["s3"], "secretAccessKeyFile": str(tmp_path / "wrong")}}
     answer = bed.back_up((topic, 0, 5), storage=wrong)
-    ended(answer, "Refused", "the store refuses")
+    ended(answer, "Interrupted", "the store refuses")
     missing = {"s3": {**bed.storage["s3"], "bucket": "no-such-bucket"}}
     assert bed.back_up((topic, 0, 5), storage=missing).summary["outcome"] != "Passed"
     nowhere = {"s3": {**bed.storage["s3"], "secretAccessKeyFile": str(tmp_path / "none")}}

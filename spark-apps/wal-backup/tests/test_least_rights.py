@@ -175,7 +175,7 @@ def test_a_user_of_the_store_who_may_put_get_and_list_is_enough_and_deletes_noth
     bed.topics.fill({topic: LOG.records})
     bed.storage = storage_as(bed, keys, "writer")
     answer = bed.back_up((topic, 0, 20))
-    assert answer.summary["outcome"] == "Refused", answer.summary
+    assert answer.summary["outcome"] == "Interrupted", answer.summary
     assert "the store refuses" in answer.summary["message"]
 
     s3.set_policy(bucket, policy(bucket, keys[0]))
@@ -201,7 +201,7 @@ def test_without_any_of_these_rights_no_backup_is_made_and_without_put_one_is_ch
     for missing in sorted(rights):
         s3.set_policy(bucket, policy(bucket, keys[0], *(rights - {missing})))
         answer = bed.back_up((topic, 20, LOG.end), parent=full, name="more")
-        assert answer.summary["outcome"] == "Refused", (missing, answer.summary)
+        assert answer.summary["outcome"] == "Interrupted", (missing, answer.summary)
         assert "the store refuses" in answer.summary["message"], missing
         assert (bed.check("Integrity").code == 0) is (missing == "s3:PutObject"), missing
 
@@ -223,7 +223,7 @@ def test_a_user_of_the_store_who_restores_may_list_and_get_and_put_plans_and_no_
     s3.set_policy(bucket, {**reads, "Statement": [*reads["Statement"], put]})
     planned = restores.plan()
     assert planned.code == 0, planned.summary
-    assert bed.back_up((topic, 0, LOG.end), name="other", chain="other").summary["outcome"] == "Refused"
+    assert bed.back_up((topic, 0, LOG.end), name="other", chain="other").summary["outcome"] == "Interrupted"
     s3.set_policy(bucket, reads)  # the plan is there: who restores puts nothing
     restores.make_anew(topic)
     restored = bed.run("restore", restores.request(planned.summary["plan"]["digest"], topic))

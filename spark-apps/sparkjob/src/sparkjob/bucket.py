@@ -15,7 +15,7 @@ import obstore
 from obstore.exceptions import AlreadyExistsError, BaseError, PermissionDeniedError, UnauthenticatedError
 from obstore.store import S3Store
 
-from sparkjob.errors import Interrupted, Refused
+from sparkjob.errors import Denied, Interrupted, Refused
 from sparkjob.s3 import S3
 
 if TYPE_CHECKING:
@@ -121,9 +121,9 @@ class _Asking:
             case AlreadyExistsError():
                 raise FileExistsError(self._path) from error
             case PermissionDeniedError() | UnauthenticatedError():
-                raise Refused(f"the store refuses {self._path}: {_said(error)}") from error
+                raise Denied(f"the store refuses {self._path}: {_said(error)}") from error
             case BaseError() | FileNotFoundError() if _said(error).startswith(_REFUSALS):  # a list's are not told apart
-                raise Refused(f"the store refuses {self._path}: {_said(error)}") from error
+                raise Denied(f"the store refuses {self._path}: {_said(error)}") from error
             case ValueError():  # it is no path
                 raise Refused(f"the store refuses {self._path}: {_said(error)}") from error
             case BaseError():

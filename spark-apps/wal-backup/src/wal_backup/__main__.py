@@ -11,13 +11,13 @@ from typing import Any
 from pyspark.sql import SparkSession
 
 from sparkjob.command_line import begin_logging, request_parser, write_summary
-from sparkjob.errors import Interrupted, Refused
+from sparkjob.errors import Denied, Interrupted, Refused
 from sparkjob.outcome import Outcome
 from sparkjob.request_file import check_digest, digest_of, read_bytes
 from sparkjob.session import sentence_of
 from wal_backup.answer import Answer
 from wal_backup.backup import Backup, Flawed, LogChanged
-from wal_backup.chain import Chain, read_chains
+from wal_backup.chain import Chain, ParentUnusable, read_chains
 from wal_backup.check import find_missing_objects, find_unnamed, objects_of
 from wal_backup.expiry import expire
 from wal_backup.findings import Finding
@@ -72,6 +72,10 @@ def _backup(content: bytes, given: SparkSession | None) -> Answer:
     spark = given or open_spark(f"wal-backup {request.backup}")
     try:
         written = Backup(spark, request).write()
+    except ParentUnusable as unusable:  # what continues it never will: the chain ends, as with a log that changed
+        raise LogChanged(str(unusable)) from unusable
+    except Denied as denied:
+        raise Interrupted(str(denied)) from denied
     finally:
         if given is None:
             spark.stop()

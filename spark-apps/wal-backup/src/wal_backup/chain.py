@@ -50,23 +50,31 @@ def read_chains(store: Store, cluster_id: str, only: str | None = None) -> tuple
     return tuple(_read_chain(store, cluster_id, name) for name in names)
 
 
+class ParentUnusable(Refused):
+    """The parent that a backup continues is gone, or another one: nothing continues it any more."""
+
+
 def read_parent(store: Store, folder: str, parent: Parent) -> Manifest:
     """The manifest that a backup continues.
 
     Raises:
-        Refused: it is not there, or not the one that was named.
+        ParentUnusable: it is not there, not the one that was named, or of another program.
+        Refused, Interrupted: the store does not let us, or does not answer.
     """
     path = f"{manifests_folder(folder)}/{parent.name}"
     try:
         content = store.read(path)
     except FileNotFoundError:
-        raise Refused(f"the parent {path} is not there") from None
+        raise ParentUnusable(f"the parent {path} is not there") from None
     except Damaged as damaged:
-        raise Refused(f"the parent {damaged}") from None
+        raise ParentUnusable(f"the parent {damaged}") from None
     found = digest_of_manifest(content)
     if found != parent.digest:
-        raise Refused(f"the parent {path} has digest {found}, not {parent.digest}: it was changed")
-    return parse_manifest(content, path)
+        raise ParentUnusable(f"the parent {path} has digest {found}, not {parent.digest}: it was changed")
+    try:
+        return parse_manifest(content, path)
+    except Refused as refused:
+        raise ParentUnusable(f"the parent {refused}") from None
 
 
 def _read_chain(store: Store, cluster_id: str, name: str) -> Chain:

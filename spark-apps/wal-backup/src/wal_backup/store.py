@@ -16,7 +16,7 @@ import pyarrow as pa
 from pyarrow import fs
 
 from sparkjob.bucket import Bucket, Unconditional
-from sparkjob.errors import Interrupted, Refused
+from sparkjob.errors import Denied, Interrupted, Refused
 from sparkjob.fields import Fields
 from sparkjob.s3 import S3, parse_s3
 from wal_backup.durable import publish
@@ -217,7 +217,7 @@ class _Asking:
         if any(word in str(error) for word in _LOCKS):
             raise Locked(f"the store keeps {self._path} locked: {said}") from error
         if isinstance(error, PermissionError) or any(word in str(error) for word in _REFUSALS):
-            raise Refused(f"the store refuses {self._path}: {said}") from error
+            raise Denied(f"the store refuses {self._path}: {said}") from error
         raise Interrupted(f"the store does not answer for {self._path}: {said}") from error
 
 

@@ -35,7 +35,6 @@ ENDS_CHAIN: frozenset[str] = frozenset(
         Reason.CHAIN_ENDED,
         Reason.PARENT_UNUSABLE,
         Reason.DAMAGED,
-        JobReason.REQUEST_REFUSED,
         JobReason.TOO_MANY_TOPICS,
     }
 )

@@ -10,7 +10,7 @@ from typing import TypeVar
 from confluent_kafka import IsolationLevel, KafkaError, KafkaException, TopicCollection, TopicPartition
 from confluent_kafka.admin import AclOperation, AdminClient, ListOffsetsResultInfo, OffsetSpec, TopicDescription
 
-from sparkjob.errors import Interrupted, Refused
+from sparkjob.errors import Denied, Interrupted, Refused
 
 SECONDS = 30.0
 ASK_SECONDS = 10.0
@@ -113,7 +113,7 @@ class KafkaState:
             if missing:
                 names_of = ", ".join(name for right, name in rights.items() if right in missing)
                 needed = ", ".join(rights.values())
-                raise Refused(f"the user of Kafka lacks {names_of} on topic {found.name}: {purpose} needs {needed}")
+                raise Denied(f"the user of Kafka lacks {names_of} on topic {found.name}: {purpose} needs {needed}")
 
     def _answer(self, ask: Callable[[], T], passing: frozenset[int] = frozenset()) -> T:
         def asked() -> T:
@@ -172,5 +172,5 @@ def _id_of(name: str, future: object) -> str | None:
         if code == KafkaError.UNKNOWN_TOPIC_OR_PART:
             return None
         if code == KafkaError.TOPIC_AUTHORIZATION_FAILED:
-            raise Refused(f"the user of Kafka may not describe topic {name}: it needs Read and Describe") from None
+            raise Denied(f"the user of Kafka may not describe topic {name}: it needs Read and Describe") from None
         raise

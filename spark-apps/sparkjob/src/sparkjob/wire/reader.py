@@ -9,7 +9,7 @@ from typing import Any, NamedTuple, Self
 
 from confluent_kafka import Consumer, KafkaError, Message, TopicPartition
 
-from sparkjob.errors import Interrupted, Refused
+from sparkjob.errors import Denied, Interrupted
 from sparkjob.wire.records import Record
 
 PATIENCE_SECONDS = 30.0
@@ -107,7 +107,7 @@ def _is_end(error: KafkaError, wanted: Range) -> bool:
     """Whether it says that the log ends; other errors pass, or are told when nothing comes for too long."""
     code = error.code()
     if code == KafkaError.TOPIC_AUTHORIZATION_FAILED:
-        raise Refused(f"the user of Kafka may not read topic {wanted.topic}: it needs Read and Describe")
+        raise Denied(f"the user of Kafka may not read topic {wanted.topic}: it needs Read and Describe")
     if code in {KafkaError._AUTO_OFFSET_RESET, KafkaError.OFFSET_OUT_OF_RANGE}:  # noqa: SLF001 - confluent-kafka calls them so
         raise RangeGone(f"topic {wanted.topic} does not have offset {wanted.start} any more")
     if code in {KafkaError.UNKNOWN_TOPIC_OR_PART, KafkaError._UNKNOWN_PARTITION}:  # noqa: SLF001 - as above
