@@ -54,7 +54,7 @@ WAITS = 30.0
 """Seconds that pass when the operator waits: reports stay fresh (staleAfter is 60 s), and looks are few."""
 MAX_TICKS = 300
 SAFETY = {"staleAfter": "60s", "openGrace": "70s"}
-SPEC = {
+SPEC: dict[str, Any] = {
     "clusterRef": {"name": "wal"},
     "flush": {"whenBehindEntries": 10, "maxConcurrent": 2, "timeout": "10m"},
     "safety": SAFETY,

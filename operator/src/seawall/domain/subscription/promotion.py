@@ -132,7 +132,7 @@ def _plan(case: Case, promotion: PromotionStatus, target: LogsNow) -> Subscripti
     if uneven:
         why = "the source has more than the target, or does not say where it ends, or somebody else wrote to the target"
         return _go_back(case, f"of {listed(uneven)} {why}")
-    problems = {name: why for name in names if (why := record_problem(case, name)) is not None}
+    problems = {name: problem for name in names if (problem := record_problem(case, name)) is not None}
     if problems:
         message = f"it is not known where {listed(list(problems))} must end: the source does not say it, and "
         return case.stays(case.goes_on(Reason.PROMOTING, message + problems[min(problems)]))
