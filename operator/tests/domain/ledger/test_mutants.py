@@ -697,8 +697,8 @@ MUTANTS = (
     Mutant(
         "vanished region forgotten",
         f"{LEDGER}/rules.py",
-        "return case.any_region(~case.regions.epoch.known) | case.topics.vanished",
-        "return case.any_region(~case.regions.epoch.known)",
+        "return case.any_region(is_missing(case)) | case.topics.vanished",
+        "return case.any_region(is_missing(case))",
         "test_scenarios.test_a_region_that_vanished_keeps_its_rows_for_one_grace(Mode.B, restarts=False)",
     ),
     Mutant(
