@@ -441,10 +441,10 @@ def test_a_pause_between_the_look_and_the_eviction_is_obeyed() -> None:
     assert world.down() == []
 
 
-def test_a_delete_that_has_begun_is_waited_for_and_no_longer_when_the_log_starts_there() -> None:
-    world = asked()
-    purge = Key(NAMESPACE, "run")
-    world.kube.apply(purge, {"clusterRef": {"name": "wal"}}, kind=WALPurge)
+def waiting_for(name: str, annotations: dict[str, str] | None = None) -> tuple[World, Key]:
+    """A restart that waits for a run of this name, which has written intents and whose deletes no log shows yet."""
+    world, purge = asked(), Key(NAMESPACE, name)
+    world.kube.apply(purge, {"clusterRef": {"name": "wal"}}, kind=WALPurge, annotations=annotations)
     run = world.kube.get(WALPurge, purge)
     assert run is not None
     world.data_plane.flush_regions(list(world.data_plane.regions))
@@ -453,6 +453,11 @@ def test_a_delete_that_has_begun_is_waited_for_and_no_longer_when_the_log_starts
     world.intend(50)
     waits(world)
     assert world.went == []
+    return world, purge
+
+
+def test_a_delete_that_has_begun_is_waited_for_and_no_longer_when_the_log_starts_there() -> None:
+    world, _ = waiting_for("run")
     assert world.restart().reason == "DeleteOngoing"
     for topic in TOPICS:
         world.kafka.topics[topic].log.log_start = 50
@@ -462,18 +467,7 @@ def test_a_delete_that_has_begun_is_waited_for_and_no_longer_when_the_log_starts
 
 def test_a_run_that_is_paused_between_intent_and_delete_is_named_with_what_ends_it() -> None:
     """Found by a review: people were told for days to wait a moment."""
-    world = asked()
-    purge = Key(NAMESPACE, "nightly")
-    paused = {"seawall.dev/paused": "true"}
-    world.kube.apply(purge, {"clusterRef": {"name": "wal"}}, kind=WALPurge, annotations=paused)
-    run = world.kube.get(WALPurge, purge)
-    assert run is not None
-    world.data_plane.flush_regions(list(world.data_plane.regions))
-    frozen = FrozenTargets(topics=len(TOPICS), digest="0" * 32, parts=1)
-    world.kube.replace_status(run, WALPurgeStatus(stage=Stage.PURGE, frozen=frozen))
-    world.intend(50)
-    waits(world)
-    assert world.went == []
+    world, purge = waiting_for("nightly", {"seawall.dev/paused": "true"})
     assert world.restart().reason == "DeleteOngoing"
     assert "WALPurge nightly is paused in the middle" in world.restart().message
     assert "`kubectl annotate walpurge/nightly seawall.dev/paused-`, or delete it" in world.restart().message

@@ -176,7 +176,7 @@ def test_a_facade_before_the_reference_database_keeps_the_contract(kafka: KafkaP
         adapter = refdb_adapter(refdb)
         follows = RegionRole.FOLLOWER
         wait_until(lambda: follows in {each.role for each in region_reports(adapter.reports())}, "the follower reports")
-        wait_until(lambda: not region_reports(adapter.reports()).regions_in_memory, "the flushes are reported")
+        wait_until(lambda: not region_reports(adapter.reports()).bytes_in_memory, "the flushes are reported")
         with serving(served(before_refdb(refdb))) as url:
             found = conformance(url)
             assert [each for each in found if each.result is Result.BROKEN] == []

@@ -14,7 +14,7 @@ from seawall.controllers.controller import Controller
 from seawall.controllers.eviction import evict
 from seawall.controllers.since import Since
 from seawall.domain.cluster_name import of_cluster
-from seawall.domain.datanodes.gather import cut_topics, paused_run
+from seawall.domain.datanodes.gather import cut_topics, paused_run, running_purges
 from seawall.domain.errors import Conflict, SeawallError
 from seawall.domain.kafka_nodes.facts import KafkaFacts
 from seawall.domain.kafka_nodes.gate import KafkaAction, RenewTemplate
@@ -78,7 +78,7 @@ class KafkaRollController(Controller[WALCluster, RollObserved, WALClusterStatus,
         asked = known_case(obj, replace(found, kafka=answer))
         if isinstance(asked, str):
             return self._without(key, asked)
-        is_cut, paused = self._is_cut(obj)
+        is_cut, paused = self._deletes(obj)
         return RollObserved(self._with_memory(key, roll_facts(asked, is_cut=is_cut, paused_run=paused), begun))
 
     def decide(self, obj: WALCluster, observed: RollObserved) -> RollDecision:
@@ -126,13 +126,13 @@ class KafkaRollController(Controller[WALCluster, RollObserved, WALClusterStatus,
         certificates = None if managed is None else read_certificates(self.kube, key, managed)
         return Observed(time, objects.find(key), certificates=certificates)
 
-    def _is_cut(self, obj: WALCluster) -> tuple[bool | None, str | None]:
+    def _deletes(self, obj: WALCluster) -> tuple[bool | None, str | None]:
         """Whether a run deletes now: an intent is written, and the log does not start there yet; None: not known.
 
         And which is paused in the middle of it, as a clause.
         """
         purges = of_cluster(self.kube.list(WALPurge, obj.metadata.namespace).items, obj.metadata.name)
-        running = [run for run in purges if run.status.frozen is not None and not run.status.is_finished]
+        running = running_purges(purges)
         if not running:
             return False, None
         observation = self.ledgers.observe(obj)

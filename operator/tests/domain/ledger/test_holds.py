@@ -9,11 +9,11 @@ from typing import Any
 import pytest
 
 from seawall.api.stretch import Stretch
-from seawall.api.v1alpha1.hold import HoldState
+from seawall.api.v1alpha1.hold import MAX_NUMBERS, HoldState
 from seawall.domain.clocks import TrustedTime
 from seawall.domain.ledger.fence import Break, Finding
 from seawall.domain.ledger.held import Claim, HeldTopic, Hold, HoldView, lag_bytes
-from seawall.domain.ledger.held_logs import MAX_NUMBERS, LogIds
+from seawall.domain.ledger.held_logs import LogIds
 from seawall.domain.ledger.holds import lowest_claims, next_change, why_not_granted
 from tests.domain.two_clocks import agreed, ahead
 

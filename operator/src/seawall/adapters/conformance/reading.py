@@ -108,7 +108,8 @@ def metadata_stay(server: Server) -> None:
     known: dict[int, dict[str, dict[str, object]]] = {}
     for _ in range(_ATTEMPTS):
         found = server.get("/metadata", wire.Metadata)
-        before, now = known.setdefault(found.revision, _parts(found)), _parts(found)
+        now = _parts(found)
+        before = known.setdefault(found.revision, now)
         for what, parts in now.items():
             other = sorted(name for name in before[what] | parts if before[what].get(name) != parts.get(name))
             require(not other, f"{what} {other[:1]} changed, and the metadata are of revision {found.revision} still")

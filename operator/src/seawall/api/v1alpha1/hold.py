@@ -29,6 +29,8 @@ MAX_OFFSET = 2**53 - 1
 """JSON keeps whole numbers up to here (RFC 8259, section 6); a log that gets a million records a second, 285 years."""
 Offset = Annotated[int, Field(strict=True, ge=0, le=MAX_OFFSET)]
 HeldFrom = Offset | Annotated[StrictStr, Field(pattern=f"^{EARLIEST}$", max_length=len(EARLIEST))]
+MAX_NUMBERS = 32_768
+"""Characters that the numbers of the topics of a grant on everything may take."""
 HeldTopics = Annotated[dict[str, HeldFrom], Field(min_length=1, max_length=10_000)]
 
 
@@ -114,7 +116,7 @@ class GrantedLogs(StatusModel):
     digest: Annotated[str, Field(max_length=64)]
     """A digest of their names and of the ids that Kafka gave them."""
     numbers: (
-        Annotated[str, Field(max_length=32_768, pattern=r"^[0-9]{1,9}(-[0-9]{1,9})?(,[0-9]{1,9}(-[0-9]{1,9})?)*$")]
+        Annotated[str, Field(max_length=MAX_NUMBERS, pattern=r"^[0-9]{1,9}(-[0-9]{1,9})?(,[0-9]{1,9}(-[0-9]{1,9})?)*$")]
         | None
     ) = None
     """The numbers of the topics, as 0-63,70, of a hold on all: of a pool that has grown these are compared."""

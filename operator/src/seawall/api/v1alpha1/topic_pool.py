@@ -48,6 +48,8 @@ def _cel_list(keys: Iterable[str]) -> str:
     return "[" + ", ".join(f"'{key}'" for key in sorted(keys)) + "]"
 
 
+MAX_COUNT = 10_000
+"""Topics that a pool may have."""
 CONFIG_KEY = r"^[a-z][a-z0-9.]{0,127}$"
 ConfigKey = Annotated[str, Field(min_length=1, max_length=128, pattern=CONFIG_KEY)]
 ConfigText = Annotated[StrictStr, Field(max_length=1024)]
@@ -134,7 +136,7 @@ class TopicsSpec(APIModel):
 
     prefix: Annotated[str, Field(min_length=1, max_length=200, pattern=r"^[a-zA-Z0-9._-]+$")] = "greptimedb_wal_topic"
     """Start of the topic names. Immutable."""
-    count: Annotated[int, Field(strict=True, ge=1, le=10_000)] = 64
+    count: Annotated[int, Field(strict=True, ge=1, le=MAX_COUNT)] = 64
     """How many topics the pool has. It only grows."""
     replication_factor: Annotated[int, Field(strict=True, ge=1, le=32)] = 3
     """Replicas of each topic. More than the cluster has brokers is refused by the condition Stalled."""

@@ -161,7 +161,7 @@ def cut_topics(purges: Iterable[WALPurge], observation: Observation) -> frozense
 
     Of one that is paused too: what it sent before may be on its way, and nobody can say when that is over.
     """
-    running = _running(purges)
+    running = running_purges(purges)
     found: set[str] = set()
     for name in observation.topics:
         if not any(isinstance(run.spec, InvalidSpec) or run.spec.selects(name) for run in running):
@@ -175,14 +175,15 @@ def cut_topics(purges: Iterable[WALPurge], observation: Observation) -> frozense
 
 def paused_run(purges: Iterable[WALPurge]) -> str | None:
     """The first of these runs that a person has paused in the middle, and what ends that, as a clause."""
-    name = min((run.metadata.name for run in _running(purges) if run.metadata.is_paused), default=None)
+    name = min((run.metadata.name for run in running_purges(purges) if run.metadata.is_paused), default=None)
     if name is None:
         return None
     ends = f"kubectl annotate walpurge/{name} {PAUSED_ANNOTATION}-"
     return f"WALPurge {name} is paused in the middle, so this does not end by itself: `{ends}`, or delete it"
 
 
-def _running(purges: Iterable[WALPurge]) -> list[WALPurge]:
+def running_purges(purges: Iterable[WALPurge]) -> list[WALPurge]:
+    """Those that may delete: their targets are recorded, and they are not over."""
     return [run for run in purges if run.status.frozen is not None and not run.status.is_finished]
 
 

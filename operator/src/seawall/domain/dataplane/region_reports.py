@@ -123,13 +123,8 @@ class RegionReports(Sequence[RegionReport]):
         return self.take(np.flatnonzero(self.memtable_bytes))
 
     @property
-    def regions_in_memory(self) -> frozenset[int]:
-        """Their regions, by the report of any datanode: a flush of an empty memtable moves nothing."""
-        return frozenset(self.with_rows_in_memory.region.tolist())
-
-    @property
     def bytes_in_memory(self) -> dict[int, int]:
-        """By region of `regions_in_memory`, the most that any datanode says."""
+        """By region the most that any datanode says; of none that has nothing: a flush of that moves nothing."""
         found: dict[int, int] = {}
         rows = self.with_rows_in_memory
         for region, size in zip(rows.region.tolist(), rows.memtable_bytes.tolist(), strict=True):

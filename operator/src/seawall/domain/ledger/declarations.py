@@ -176,19 +176,20 @@ def unknown_problem(regions: Iterable[int]) -> str:
 
 def contradicted_problem(regions: Iterable[int], fact: str) -> str:
     """That a fact contradicts the declaration of these, or of the first and so many more."""
-    first, *others = sorted(regions)
-    more = f" (and {len(others)} more)" if others else ""
-    return f"{DEAD_ANNOTATION}: region {first}{more} is declared dead and {fact}: the declaration is ignored"
+    return f"{DEAD_ANNOTATION}: {_first_of(regions)} is declared dead and {fact}: the declaration is ignored"
 
 
 def lapsed_problem(regions: Iterable[int]) -> str:
     """That these, or the first and so many more, are back behind the marker, and named by what declares nothing now."""
-    first, *others = sorted(regions)
-    more = f" (and {len(others)} more)" if others else ""
     return (
-        f"{DEAD_ANNOTATION}: region {first}{more} was declared dead, reports again and has flushed less than the "
+        f"{DEAD_ANNOTATION}: {_first_of(regions)} was declared dead, reports again and has flushed less than the "
         "marker: flush it before you take it out of the annotation"
     )
+
+
+def _first_of(regions: Iterable[int]) -> str:
+    first, *others = sorted(regions)
+    return f"region {first} (and {len(others)} more)" if others else f"region {first}"
 
 
 def is_region_id(text: str) -> bool:

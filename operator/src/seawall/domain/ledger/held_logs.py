@@ -11,10 +11,10 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from hashlib import blake2b
 
+from seawall.api.v1alpha1.hold import MAX_NUMBERS
+
 MAX_TOPICS = 100_000
 """A pool has 10,000 topics at most."""
-MAX_NUMBERS = 32_768
-"""Characters that the numbers may take: those of a pool with more holes are not written."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +54,7 @@ def _number(name: str) -> int | None:
 
 
 def _written(names: Iterable[str]) -> str | None:
-    """None: not each has a number of its own, or they take too much room."""
+    """None: not each has a number of its own, or they take too much room, as those of a pool with many holes."""
     numbers = [_number(name) for name in names]
     known = sorted({number for number in numbers if number is not None})
     if len(known) != len(numbers):

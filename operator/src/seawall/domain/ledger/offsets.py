@@ -32,7 +32,7 @@ def flushed_to(regions: Regions) -> Ids:
     """The min over inner regions of max(manifest flushed entry id, stored checkpoint)."""
     data = greatest(regions.data_flushed, regions.data_checkpoint).only(regions.data_flushed.known)
     metadata = greatest(regions.metadata_flushed, regions.metadata_checkpoint).only(regions.metadata_flushed.known)
-    return choose(regions.metric, least_of_all(data, metadata), data)
+    return _of_both(regions, data, metadata)
 
 
 def prunable(regions: Regions, freshness: Freshness, mode: Mode, *, undrops: bool = False) -> Ids:
@@ -43,15 +43,18 @@ def prunable(regions: Regions, freshness: Freshness, mode: Mode, *, undrops: boo
     if not mode.reads_marker:
         return flushed_to(regions)
     if undrops and mode is Mode.B:
-        return choose(
-            regions.metric, least_of_all(regions.data_flushed, regions.metadata_flushed), regions.data_flushed
-        )
+        return _of_both(regions, regions.data_flushed, regions.metadata_flushed)
     counts = freshness.settled & regions.idle_is_durable
     data_idle, metadata_idle = regions.data_idle.only(counts), regions.metadata_idle.only(counts)
     flushed = regions.data_flushed.known
     data = greatest(regions.data_flushed, regions.data_checkpoint, data_idle).only(flushed)
     flushed = regions.metadata_flushed.known
     metadata = greatest(regions.metadata_flushed, regions.metadata_checkpoint, metadata_idle).only(flushed)
+    return _of_both(regions, data, metadata)
+
+
+def _of_both(regions: Regions, data: Ids, metadata: Ids) -> Ids:
+    """Of a metric region the lesser one of its two inner regions."""
     return choose(regions.metric, least_of_all(data, metadata), data)
 
 

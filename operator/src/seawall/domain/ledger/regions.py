@@ -51,7 +51,8 @@ def build_regions(
     reported, routes, mapped = RegionReports.of(reports), Routes.of(snapshot.routes), map_regions(snapshot, topics)
     unplaced = find_unplaced(reported, mapped.region, snapshot.without_topic)
     table = _table(mapped, _of_leaders(reported, routes), routes, RegionKeys.of(snapshot.region_keys))
-    table = replace(table, dropped=mapped.tombstoned & is_of_tables(mapped.region, snapshot.kept_dropped))
+    if snapshot.kept_dropped:
+        table = replace(table, dropped=mapped.tombstoned & is_of_tables(mapped.region, snapshot.kept_dropped))
     return RegionsOfTopics(mapped.names, table, mapped.torn, unplaced, find_followers(reported, routes))
 
 

@@ -19,6 +19,8 @@ UNPROTECTED = "neither purge, backup nor replay protects them; flush before a re
 
 def unlogged_problem(table: RegionsOfTopics, unlogged: Collection[int], pool: Collection[str]) -> str | None:
     """Of which topics of the pool that is so, in one sentence; None: of none."""
+    if not unlogged:
+        return None  # as nearly always, and there may be a million regions
     regions = table.regions
     wanted = np.fromiter(unlogged, np.uint64, count=len(unlogged))
     counts = np.bincount(regions.topic[np.isin(regions.region, wanted)], minlength=len(table.names))

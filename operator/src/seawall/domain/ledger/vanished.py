@@ -49,15 +49,20 @@ def find_vanished(
     before: Mapped, missed: Iterable[Vanished], mapped: Mapped, *, now: int, keep: int
 ) -> tuple[Vanished, ...]:
     """What vanished from one look to the next, and what was missed earlier, for less than `keep`, and is not back."""
-    older = [old for old in missed if now - old.missed_at < keep]
-    is_back = mapped.has(np.array([old.region for old in older], np.uint64), [old.topic for old in older])
-    still = [old for old, back in zip(older, is_back, strict=True) if not back] if older else []
+    still = _not_back([old for old in missed if now - old.missed_at < keep], mapped)
     return (*still, *(Vanished(region, topic, now) for region, topic in _gone(before, mapped)))
 
 
 def vanished_topics(vanished: Iterable[Vanished], now: int, open_grace: Callable[[str], int]) -> frozenset[str]:
     """The topics of which a region vanished less than one grace ago."""
     return frozenset(gone.topic for gone in vanished if now - gone.missed_at < open_grace(gone.topic))
+
+
+def _not_back(missed: list[Vanished], now: Mapped) -> list[Vanished]:
+    if not missed:
+        return []  # as nearly always: to look for pairs costs a sort of all regions
+    back = now.has(np.array([old.region for old in missed], np.uint64), [old.topic for old in missed])
+    return [old for old, is_back in zip(missed, back, strict=True) if not is_back]
 
 
 def _gone(before: Mapped, now: Mapped) -> list[tuple[int, str]]:

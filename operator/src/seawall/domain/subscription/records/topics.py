@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from seawall.api.v1alpha1.subscription_sinks import RecordsSink
 from seawall.api.v1alpha1.subscription_status import RecordsTopics, TargetTopic
+from seawall.api.v1alpha1.topic_pool import MAX_COUNT
 from seawall.domain.conditions import Outlook, Verdict
 from seawall.domain.kafka import MIN_ISR, ConfigChange, NewTopic
 from seawall.domain.min_isr import most_min_isr
@@ -25,8 +26,6 @@ from seawall.domain.topics.pool import is_same_value
 MAX_MESSAGE = "max.message.bytes"
 DEFAULT_MAX_MESSAGE = 1_048_588
 """Kafka's `message.max.bytes` where nobody sets anything."""
-WIDEST = 10_000
-"""Partitions of the progress: as many as a pool may have topics. A topic beyond does not begin, and people read so."""
 PROGRESS = {"cleanup.policy": "compact"}
 
 
@@ -132,9 +131,12 @@ def _grow(case: Case, target: LogsNow) -> SubscriptionDecision | None:
 
 
 def _width(case: Case) -> int:
-    """How many partitions the progress has: one for each topic of the pool, and of those beyond its count."""
+    """How many partitions the progress has: one for each topic of the pool, and of those beyond its count.
+
+    At most as many as a pool may have topics: a topic beyond that does not begin, and people read so.
+    """
     numbers = (case.kafka.topics.index_of(name) for name in case.selected)
-    wanted = [number + 1 for number in numbers if number is not None and number < WIDEST]
+    wanted = [number + 1 for number in numbers if number is not None and number < MAX_COUNT]
     return max([case.kafka.topics.count, *wanted])
 
 
