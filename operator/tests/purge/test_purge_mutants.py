@@ -46,6 +46,7 @@ from tests.purge import test_purge_dead as dead
 from tests.purge import test_purge_failover as failover
 from tests.purge import test_purge_foreign as foreign
 from tests.purge import test_purge_run as stories
+from tests.purge import test_purge_unused as unused
 from tests.support.mutants import Mutant, find_survivors
 from tests.worlds.purge_world import World
 
@@ -93,6 +94,11 @@ def whoever_deleted(patch: Patch) -> None:
 def damage_is_hidden(patch: Patch) -> None:
     """A topic of which anything went is purged, whatever else is the matter with it."""
     patch.setattr(status, "DAMAGE", frozenset())
+
+
+def harmless_as_asked(patch: Patch) -> None:
+    """Reasons where nothing is wrong stand where the ledger asks for them."""
+    patch.setattr(status, "_WORST_FIRST", status._ENDS)
 
 
 def no_topic_id(patch: Patch) -> None:
@@ -429,6 +435,10 @@ MUTANTS: tuple[Mutant, ...] = (
     (declaration_forgotten, back_and_no_more_declared),
     (expiry_forgets, back_and_expired),
     (contradiction_ignored, dead.test_the_next_run_leaves_a_region_alone_that_is_back_and_still_declared),
+    (
+        harmless_as_asked,
+        unused.test_a_run_that_could_do_nothing_is_no_success_although_more_topics_are_unused_than_a_status_names,
+    ),
     (first_sight_is_dead, dead.test_an_operator_that_starts_takes_nothing_for_dead_before_it_has_watched),
 )
 

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from seawall.api.meta import Key
+from seawall.api.v1alpha1.hold import WALHold
 from seawall.domain.ledger.observation import Observation
+from seawall.domain.policy.runs import is_success
 from tests.ledger.test_ledger_watch import intact, look, watch
-from tests.worlds.purge_world import REGIONS, ROWS, World
+from tests.worlds.purge_world import NAMESPACE, REGIONS, ROWS, TOPICS, World
 
 TOPIC = "wal_1"
 TOMORROW = "2026-11-22T11:00:00Z"
@@ -54,6 +57,22 @@ def test_topics_that_are_left_alone_for_one_reason_are_in_the_order_of_their_num
     world.start_run()
     run = world.settle()
     assert [one.topic for one in run.status.skipped if one.reason == "NoRegions"] == [TOPIC, "wal_9", "wal_10"]
+
+
+def test_a_run_that_could_do_nothing_is_no_success_although_more_topics_are_unused_than_a_status_names() -> None:
+    """Found by a reader: of a pool of 64 topics most may be unused, and the trouble of the others was not named."""
+    world = World()
+    for number in range(len(TOPICS), 64):
+        world.kafka.add_topic(f"wal_{number}", replicas=(1, 2, 3), configs={"min.insync.replicas": "2"}).log.append(5)
+        world.store.put_topic(f"wal_{number}", 0)
+    world.kube.apply(Key(NAMESPACE, "new"), {"clusterRef": {"name": "wal"}, "from": "tomorrow"}, kind=WALHold)
+    world.start_run()
+    run = world.settle()
+    assert run.status.topics is not None
+    assert (run.status.topics.total, run.status.topics.skipped, len(run.status.skipped)) == (64, 64, 50)
+    assert [(one.topic, one.reason) for one in run.status.skipped[:3]] == [(name, "HoldsUnreadable") for name in TOPICS]
+    assert {one.reason for one in run.status.skipped[3:]} == {"NoRegions"}
+    assert not is_success(run)
 
 
 def test_a_declaration_that_expires_during_the_run_deletes_nothing() -> None:

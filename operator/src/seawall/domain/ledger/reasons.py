@@ -220,3 +220,7 @@ class Reason(Explained):
         "Nothing lies below what is kept.",
         "None is needed; heldBy says what keeps it.",
     )
+
+
+NO_TROUBLE = frozenset({Reason.NO_REGIONS, Reason.MARKER_MISSING, Reason.STOPPED_BY_ANNOTATION})
+"""Why a topic is left alone where nothing is wrong: nobody has used it yet, or a person stopped deletes."""

@@ -15,7 +15,7 @@ from seawall.api.meta import Key
 from seawall.api.v1alpha1.policy import WALPurgePolicy
 from seawall.api.v1alpha1.purge import Stage, WALPurge, WALPurgeSpec
 from seawall.domain.events import EventReason
-from seawall.domain.ledger.reasons import Reason as Against
+from seawall.domain.ledger.reasons import NO_TROUBLE
 from seawall.domain.schedule import TimeInName, controlled_by
 from seawall.domain.step import Event, EventType
 
@@ -52,19 +52,16 @@ class DeleteRun:
 PolicyAction = CreateRun | DeleteRun
 
 
-_NO_TROUBLE = frozenset(map(str, (Against.NO_REGIONS, Against.MARKER_MISSING, Against.STOPPED_BY_ANNOTATION)))
-"""Why a topic is left alone where nothing is wrong: nobody has used it yet, or a person stopped deletes."""
-
-
 def is_success(run: WALPurge) -> bool:
     """Whether a run that completed was of use, as far as it could be.
 
-    It was not where every topic was left alone, and any of them because something is wrong.
+    It was not where every topic was left alone, and any of them because something is wrong. The status does not name
+    all of them, but those first.
     """
     topics = run.status.topics
     if topics is None or topics.total == 0 or topics.skipped + topics.failed < topics.total:
         return True
-    return all(each.reason in _NO_TROUBLE for each in run.status.skipped)
+    return all(each.reason in NO_TROUBLE for each in run.status.skipped)
 
 
 _TIME = TimeInName("%Y%m%d%H%M%S", 14)

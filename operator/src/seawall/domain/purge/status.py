@@ -11,6 +11,7 @@ from seawall.domain.frozen_targets import Target
 from seawall.domain.kafka import by_number
 from seawall.domain.kafka_log import DeleteRefused
 from seawall.domain.ledger import rules
+from seawall.domain.ledger.reasons import NO_TROUBLE
 from seawall.domain.ledger.reasons import Reason as Against
 from seawall.domain.purge.reasons import Reason, TopicEnd
 from seawall.domain.purge.state import RunState
@@ -24,7 +25,9 @@ WAITING = frozenset({Reason.QUEUED, Reason.PAUSED, Reason.CANNOT_OBSERVE, Reason
 DAMAGE = frozenset({Against.LOG_START_BEYOND_REPLAY, Against.FENCE_BROKEN, Against.FOREIGN_DELETE})
 """What a person has to hear of a topic, whatever the run deleted there before."""
 
-_WORST_FIRST: tuple[str, ...] = (*(str(reason) for reason, _ in rules.LEFT_ALONE), *(str(end) for end in TopicEnd))
+_ENDS: tuple[Against | TopicEnd, ...] = (*(reason for reason, _ in rules.LEFT_ALONE), *TopicEnd)
+_WORST_FIRST: tuple[str, ...] = tuple(sorted(map(str, _ENDS), key=NO_TROUBLE.__contains__))
+"""Where nothing is wrong comes last: a policy takes a run for a success if no row says otherwise."""
 
 
 def with_conditions(run: WALPurge, status: WALPurgeStatus, verdict: Verdict, now: datetime) -> WALPurgeStatus:
