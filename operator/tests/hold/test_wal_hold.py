@@ -91,6 +91,31 @@ def test_a_hold_on_a_topic_that_nobody_purged_is_granted_and_its_first_intent_is
     assert hold.status.expire_time == hold.status.renewal.seen_time + timedelta(hours=24)  # type: ignore[union-attr]
 
 
+class NewWorld(World):
+    """A pool that nobody has used yet."""
+
+    def make_topics(self) -> None:
+        """There are none."""
+
+
+def test_a_hold_on_everything_is_granted_while_the_pool_has_no_topic_and_knows_those_that_come() -> None:
+    """Found by a reader: the grant did not fit into a status, and the hold was Requested for ever."""
+    world = NewWorld()
+    place(world, topics={"*": "earliest"})
+    process = granter(world)
+    hold = settle(world, process)
+    assert (hold.status.state, hold.status.granted) == (HoldState.ACTIVE, {"*": "earliest"})
+    assert hold.status.granted_logs is not None
+    assert (hold.status.granted_logs.topics, hold.status.granted_logs.numbers) == (0, None)
+    writes = world.kube.status_writes
+    assert (settle(world, process), world.kube.status_writes) == (hold, writes), "there is nothing more to write down"
+    world.kafka.add_topic("wal_0", replicas=(1, 2, 3), configs={"min.insync.replicas": "2"})
+    world.store.put_topic("wal_0", 0)
+    hold = settle(world, process)
+    assert hold.status.granted_logs is not None
+    assert (hold.status.granted_logs.topics, hold.status.granted_logs.numbers) == (1, "0")
+
+
 def test_a_run_does_not_delete_what_a_granted_hold_keeps() -> None:
     world = World()
     for region in world.data_plane.regions:

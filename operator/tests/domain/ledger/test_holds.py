@@ -295,6 +295,7 @@ def test_numbers_are_written_if_each_topic_has_one_and_they_are_not_too_many() -
     assert numbers(*(f"wal_{number}" for number in range(10_000))) == "0-9999"
     assert numbers("wal_3", "wal_1", "wal_2", "wal_7") == "1-3,7"
     assert numbers("wal_3", "other") is None
+    assert numbers() is None, "of a pool that has no topic yet"
     assert numbers("wal_1", "wal_01") is None
     assert numbers(*(f"wal_{2 * number}" for number in range(MAX_NUMBERS))) is None
     assert LogIds.of({"wal_3": "id"}).numbers is None

@@ -745,6 +745,13 @@ MUTANTS = (
         "test_holds.test_a_log_that_is_lost_while_the_pool_grows_loses_a_hold_on_everything()",
     ),
     Mutant(
+        "no numbers are written as numbers",
+        f"{LEDGER}/held_logs.py",
+        "return text if text and len(text)",
+        "return text if len(text)",
+        "test_holds.test_numbers_are_written_if_each_topic_has_one_and_they_are_not_too_many()",
+    ),
+    Mutant(
         "hold that is Lost before anybody saw it AtRisk",
         f"{LEDGER}/held.py",
         "return until is None or ",

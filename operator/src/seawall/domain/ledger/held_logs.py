@@ -25,7 +25,8 @@ class LogIds:
     digest: str
     """16 hexadecimal digits of their names and topic ids."""
     numbers: str | None = None
-    """The numbers of the topics, `0-2,5`, of a grant on everything; None: by a version that did not write them."""
+    """The numbers of the topics, `0-2,5`, of a grant on everything; None: by a version that did not write them, or as
+    `_written` says."""
 
     @classmethod
     def of(cls, topic_ids: Mapping[str, str], *, everything: bool = False) -> LogIds:
@@ -54,7 +55,7 @@ def _number(name: str) -> int | None:
 
 
 def _written(names: Iterable[str]) -> str | None:
-    """None: not each has a number of its own, or they take too much room, as those of a pool with many holes."""
+    """None: there are none, not each has a number of its own, or they take too much room (a pool with many holes)."""
     numbers = [_number(name) for name in names]
     known = sorted({number for number in numbers if number is not None})
     if len(known) != len(numbers):
@@ -66,7 +67,7 @@ def _written(names: Iterable[str]) -> str | None:
         else:
             ranges.append([number, number])
     text = ",".join(str(first) if first == last else f"{first}-{last}" for first, last in ranges)
-    return text if len(text) <= MAX_NUMBERS else None
+    return text if text and len(text) <= MAX_NUMBERS else None
 
 
 def _read(numbers: str) -> frozenset[int]:
