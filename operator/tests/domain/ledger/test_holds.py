@@ -277,6 +277,21 @@ def test_a_log_that_is_lost_while_the_pool_grows_loses_a_hold_on_everything() ->
         assert (grown.granted_logs.count, grown.granted_logs.numbers) == (4, "0-2,10")
 
 
+def test_a_log_of_which_the_fence_is_not_sure_is_not_written_down_as_what_was_held() -> None:
+    """Found by a reader: a log that was recreated became what was held, as the pool had grown meanwhile."""
+    hold = settle(replace(FRESH, claim=EVERYTHING), looking_at_logs(wal_0="a", wal_1="b"))
+    lacks = settle(hold, looking_at_logs(wal_0="a"))
+    grown = looking_at_logs(wal_0="a", wal_1="new", wal_2="c")
+    other = Finding(Break.TOPIC_ID_CHANGED, "the topic was recreated")
+    suspected = replace(grown, topics={**grown.topics, "wal_1": replace(grown.topics["wal_1"], finding=other)})
+    unwritten = replace(lacks, granted_logs=None)
+    for before in (hold, lacks, unwritten):
+        doubtful = settle(before, suspected)
+        assert (doubtful.state, doubtful.granted_logs) == (HoldState.AT_RISK, before.granted_logs)
+    for before in (hold, lacks):
+        assert settle(settle(before, suspected), grown).state is HoldState.LOST, "a person readopted it"
+
+
 def test_a_hold_on_everything_of_a_version_that_knew_no_numbers_gets_them_when_all_is_as_it_was() -> None:
     two = looking_at_logs(wal_0="a", wal_1="b")
     hold = settle(replace(FRESH, claim=EVERYTHING), two)

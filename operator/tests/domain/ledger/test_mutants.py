@@ -745,6 +745,13 @@ MUTANTS = (
         "test_holds.test_a_log_that_is_lost_while_the_pool_grows_loses_a_hold_on_everything()",
     ),
     Mutant(
+        "a log that is in doubt is written down",
+        f"{LEDGER}/holds.py",
+        "if hold.granted is None or why_in_doubt(hold, hold.granted, view) is not None:",
+        "if hold.granted is None:",
+        "test_holds.test_a_log_of_which_the_fence_is_not_sure_is_not_written_down_as_what_was_held()",
+    ),
+    Mutant(
         "no numbers are written as numbers",
         f"{LEDGER}/held_logs.py",
         "return text if text and len(text)",

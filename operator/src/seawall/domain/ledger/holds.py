@@ -222,9 +222,11 @@ def _keeps_more_than_the_database(claim: Claim, view: HoldView) -> bool:
 def _counted(hold: Hold, view: HoldView, _: TrustedTime) -> HoldChange | None:
     """Which logs are held: of a grant by a version that did not write it down, and of a pool that has grown.
 
-    After `_overtaken`: what was held before is as it was.
+    After `_overtaken`, and not while that may come yet: what was held before is as it was.
     """
-    before, recorded = hold.granted_logs, None if hold.granted is None else view.logs_of(hold.granted)
+    if hold.granted is None or why_in_doubt(hold, hold.granted, view) is not None:
+        return None
+    before, recorded = hold.granted_logs, view.logs_of(hold.granted)
     if recorded is None or (before is not None and not before.is_outgrown_by(recorded)):
         return None
     sentence = "" if before is not None and before.count == recorded.count else f"it holds {recorded.count} topics"
