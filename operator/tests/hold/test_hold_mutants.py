@@ -116,6 +116,10 @@ MUTANTS: tuple[Mutant, ...] = (
         reused.test_a_hold_whose_cluster_is_gone_is_granted_for_nobody_and_ends_by_its_ttl,
     ),
     (
+        rewritten(decide, "_alone", "Outlook.READY if after.state is HoldState.RELEASED else ", ""),
+        reused.test_a_hold_that_is_released_while_its_cluster_is_gone_is_ready,
+    ),
+    (
         rewritten(held, "limit_reached", " and (share < 1 or was_recorded_unrenewed(hold, now))", "", holds),
         partial(outages.test_a_holder_who_renews_in_time_loses_nothing_by_an_outage, 1, {"maxLagBytes": "near"}),
     ),

@@ -190,6 +190,19 @@ def test_a_hold_whose_cluster_is_gone_is_granted_for_nobody_and_ends_by_its_ttl(
     assert "its ttl is 600 s" in message(hold)
 
 
+def test_a_hold_that_is_released_while_its_cluster_is_gone_is_ready() -> None:
+    """Found by a reader: it was Stalled for ever, and nobody could end that."""
+    world = World()
+    place_former(world, EVERYTHING, granted(EVERYTHING, "wal"))
+    process = granter(world)
+    assert is_true(settle(world, process), ConditionType.STALLED)
+    place_former(world, EVERYTHING, release=True)
+    hold = settle(world, process)
+    assert (hold.status.state, message(hold)) == (HoldState.RELEASED, "its owner released it")
+    assert is_true(hold, ConditionType.READY)
+    assert not is_true(hold, ConditionType.STALLED)
+
+
 def test_a_hold_keeps_its_grant_while_its_cluster_is_gone() -> None:
     world = World()
     place(world, topics=EVERYTHING, ttl="24h")

@@ -154,7 +154,8 @@ def _alone(obj: WALHold, hold: Hold, observed: Observed) -> HoldDecision:
     after = hold if change is None else change.hold
     status = unmeasured(obj, after)
     if change is not None and after.state.is_final:
-        verdict = Verdict(Outlook.STALLED, after.state.value, change.sentence)
+        outlook = Outlook.READY if after.state is HoldState.RELEASED else Outlook.STALLED
+        verdict = Verdict(outlook, after.state.value, change.sentence)
     else:
         message = (
             "the WALCluster does not exist, or is being deleted: create it, or delete the hold; unless it is renewed "
