@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from seawall.ports import KafkaClusters
+from tests.fakes.kafka import FakeKafkaClusters
 from tests.subscription.test_promotion import SILENT, assert_safe, promoted, promotion_of
 from tests.subscription.test_records_sink import progress_topic
 from tests.subscription.test_subscription import granted
@@ -113,6 +115,29 @@ def of_what_only_the_database_speaks_is_not_forgotten() -> None:
 
 def test_of_what_only_the_database_speaks_is_not_forgotten() -> None:
     of_what_only_the_database_speaks_is_not_forgotten()
+
+
+class HalfDeadWorld(SubscriptionWorld):
+    """The source does not answer when its topics are listed, and does when the same tick observes all of it."""
+
+    is_listed = True
+
+    def both_kafkas(self) -> KafkaClusters:
+        """The ledger is observed over connections of its own."""
+        return super().both_kafkas() if self.is_listed else FakeKafkaClusters({"dr:9092": self.target})
+
+
+def of_what_only_the_observation_speaks_is_not_forgotten() -> None:
+    world = HalfDeadWorld()
+    world.streaming()
+    beyond(world)
+    world.flush(9 << 32)
+    world.is_listed = False
+    is_not_forgotten(world)
+
+
+def test_of_what_only_the_observation_speaks_is_not_forgotten() -> None:
+    of_what_only_the_observation_speaks_is_not_forgotten()
 
 
 def test_rows_of_a_topic_beyond_the_count_go_to_a_topic() -> None:

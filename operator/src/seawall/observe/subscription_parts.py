@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Generic, TypeVar
 
@@ -188,7 +188,8 @@ class SubscriptionReader:
         # Without its Kafka the database cannot be observed as a whole, and still says what it has flushed.
         is_alone = isinstance(observation, Unavailable)
         ids = read_database_ids(self.observer.clusters, cluster) if is_alone else {}
-        names = _with_spoken_of(case, ids)
+        # Kafka may answer now, although it did not list its topics when this tick began.
+        names = _with_spoken_of(case, ids if isinstance(observation, Unavailable) else observation.topics)
         shards = read_records(self.observer.intents, pool_of(cluster), names)
         return find_needs(observation, names, Records(shards, shards, cluster.status.recorded_shards), ids)
 
@@ -262,9 +263,9 @@ def _listed(case: Case, opened: OpenSource | Silent) -> tuple[str, ...] | None:
     return tuple(wal_topics(case.kafka.topics, opened.view)) if isinstance(opened, OpenSource) else None
 
 
-def _with_spoken_of(case: Case, ids: Mapping[str, int]) -> list[str]:
-    """The topics that are meant; with those that the database speaks of, where Kafka does not say which there are."""
-    topics, more = case.kafka.topics, sorted(ids) if case.observed.pool is None else []
+def _with_spoken_of(case: Case, spoken_of: Iterable[str]) -> list[str]:
+    """The topics that are meant; with those that are spoken of, where Kafka was not listed first of all."""
+    topics, more = case.kafka.topics, sorted(spoken_of) if case.observed.pool is None else []
     beyond = (name for name in more if topics.index_of(name) is not None and case.spec.selects(name))
     return list(dict.fromkeys((*case.selected, *beyond)))
 
