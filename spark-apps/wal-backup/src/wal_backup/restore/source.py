@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from sparkjob.errors import Refused
+from sparkjob.errors import Denied, Refused
 from wal_backup.chain import StoredManifest, read_chains, read_parent, why_no_child
 from wal_backup.findings import Finding, Kind
 from wal_backup.layout import chain_folder, chains_folder, manifests_folder
@@ -110,6 +110,8 @@ def _path_to(store: Store, folder: str, name: str) -> tuple[StoredManifest, ...]
             if trouble is not None:
                 raise _broken(f"{path[0].manifest.name} {trouble}")
             path.insert(0, before)
+    except Denied:  # a key that is rotated meanwhile: nothing is said of the chain
+        raise
     except Refused as refused:
         raise _broken(str(refused)) from refused
     return tuple(path)
