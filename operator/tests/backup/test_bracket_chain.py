@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
+from seawall.api.v1alpha1.backup import WALBackup
 from seawall.api.v1alpha1.spark_job import JobStage
+from seawall.reconciler import Reconciler
 from tests.worlds.backup_world import NEXT
 from tests.worlds.point_world import BRACKET, PointWorld, logs_of
 from tests.worlds.purge_world import TOPICS
@@ -21,7 +23,7 @@ def continued_behind_the_marker(**bracket: Any) -> PointWorld:
     full = world.backed_up()
     assert {row.start for row in full.status.topics} == {31}
     world.data_plane.versions[1] = ""
-    world.back_up(NEXT, bracket={**BRACKET, **bracket}, parentRef={"name": "full"})
+    world.back_up(NEXT, bracket={**BRACKET, **bracket}, parentRef={"name": "full"}, timeout="1h")
     return world
 
 
@@ -61,3 +63,32 @@ def test_a_bracket_that_began_before_its_chain_costs_the_point() -> None:
     found = world.settle_backup(NEXT, process)
     assert why(found)[0] == "PointLost"
     assert "begins at 31 now, and the snapshot may need it from 0: take another snapshot" in why(found)[1]
+
+
+def nearly_all_of_it(world: PointWorld, process: Reconciler[Any, Any, Any, Any]) -> WALBackup:
+    """Of four hours ten minutes are left; holds are looked at all the while, or their time would not count."""
+    return [world.wait(300, process, NEXT) for _ in range(46)][-1]
+
+
+def test_a_hold_lasts_as_long_as_both_waits_of_its_point() -> None:
+    """For what its chain must have, and then for the snapshot: each may take almost all the time that there is."""
+    world = continued_behind_the_marker(timeout="4h")
+    process = world.backer()
+    world.settle_backup(NEXT, process, ticks=30)
+    assert why(nearly_all_of_it(world, process))[0] == "WaitingForReports"
+    world.data_plane.versions.clear()
+    world.settle_bracket(NEXT, process)
+    world.takes = False
+    nearly_all_of_it(world, process)
+    for topic in TOPICS:
+        world.write(topic, 20)
+    for region in list(world.data_plane.regions):
+        world.flush(region)
+    for topic in TOPICS:
+        world.store.put_topic(topic, 50)
+    world.start_run()
+    world.settle()
+    assert world.log_starts() == dict.fromkeys(TOPICS, 40)
+    world.takes = True
+    found = world.settle_backup(NEXT, process)
+    assert (found.status.stage, found.status.attempt, why(found)[0]) == (JobStage.COMPLETED, 1, "BackedUp")

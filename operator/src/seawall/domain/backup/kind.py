@@ -101,8 +101,10 @@ class Backup(JobKind[WALBackupSpec, WALBackupStatus]):
         return Request(data, len(topics), update)
 
     def holds_for(self, spec: WALBackupSpec) -> timedelta:
-        """The snapshot takes its time, too."""
-        return spec.timeout if spec.bracket is None else spec.timeout + spec.bracket.timeout
+        """The snapshot takes its time, too; and before it may begin, what is known of the chain that it continues."""
+        if spec.bracket is None:
+            return spec.timeout
+        return spec.timeout + spec.bracket.timeout * (1 if spec.parent_ref is None else 2)
 
     def needs_observation(self, obj: Resource[Any, WALBackupStatus]) -> bool:
         """Not while a person takes a snapshot."""
