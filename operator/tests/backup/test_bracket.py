@@ -5,7 +5,6 @@ from __future__ import annotations
 import gzip
 import json
 from datetime import timedelta
-from functools import partial
 from typing import Any
 
 import pytest
@@ -14,11 +13,8 @@ from seawall.api.meta import SNAPSHOT_ANNOTATION, ConditionType, Key
 from seawall.api.v1alpha1.backup import WALBackup
 from seawall.api.v1alpha1.hold import WALHold
 from seawall.api.v1alpha1.spark_job import JobStage
-from seawall.domain.backup import kind
 from seawall.domain.conditions import find_condition
 from tests.support.deaths import die_at_every_call
-from tests.support.mutants import find_survivors
-from tests.support.source_mutants import rewritten
 from tests.worlds.backup_world import FULL, NEXT
 from tests.worlds.point_world import BORN, BRACKET, NAME, PointWorld, logs_of
 from tests.worlds.purge_world import NAMESPACE, TOPICS
@@ -161,33 +157,6 @@ def test_a_topic_that_is_made_again_meanwhile_costs_the_point() -> None:
     found = world.settle_backup(process=process)
     assert (found.status.stage, found.status.manifest) == (JobStage.FAILED, None)
     assert why(found)[0] == "PointLost"
-
-
-@pytest.mark.parametrize("mode", ["Logical", "Disabled"])
-def test_metadata_that_went_back_meanwhile_cost_the_point(mode: str) -> None:
-    """Their revision was raised, as etcd's restore can, and Seawall began anew: nobody else notices."""
-    world = PointWorld(takes=False, is_busy=False, auto_prune=mode)
-    for topic in TOPICS:
-        world.store.put_topic(topic, 30)
-    for region in list(world.data_plane.regions):
-        world.flush(region)
-    world.back_up(bracket=BRACKET)
-    world.settle_bracket()
-    point = world.walbackup().status.restore_point
-    assert point is not None
-    assert {row.reads_from for row in point.topics} == {31}
-    world.markers.clear()
-    world.store.put_topic(TOPICS[1], 10)
-    world.takes = True
-    found = world.settle_backup()
-    assert (found.status.stage, why(found)[0], found.status.manifest) == (JobStage.FAILED, "PointLost", None)
-    said = f"the pruned marker of topic {TOPICS[1]} went back to 10, and the log was held from 31 on"
-    assert said in why(found)[1]
-
-
-def test_a_marker_that_went_back_is_missed() -> None:
-    unseen = rewritten(kind.Backup, "_selection", "if selection.fallen is not None:", "if False:")
-    assert not find_survivors([(unseen, partial(test_metadata_that_went_back_meanwhile_cost_the_point, "Logical"))])
 
 
 def test_a_topic_that_is_not_there_begins_no_bracket() -> None:

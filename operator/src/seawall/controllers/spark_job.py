@@ -110,13 +110,10 @@ class SparkJobController(Controller[ObjectT, Observed, StatusT, JobAction], Gene
             self.announced.pop(obj.metadata.key, None)
         is_before_the_verdict = is_holding or obj.status.stage is JobStage.RUNNING
         request = self.kube.get_config_map(key) if is_before_the_verdict else None
-        observes = (
-            cluster is not None
-            and is_holding
-            and needs_observation(obj.status, hold, request)
-            and (hold is None or self.job.needs_observation(obj))
-        )
-        goes_by_details = (observes and hold is not None) or self.job.goes_by_details(obj.status)
+        observes = cluster is not None and is_holding and needs_observation(obj.status, hold, request)
+        # What waits for something else is decided by none of the other objects, and ended by what is seen at most.
+        plans = observes and (hold is None or self.job.needs_observation(obj))
+        goes_by_details = (plans and hold is not None) or self.job.goes_by_details(obj.status)
         return Observed(
             now=self.now(),
             cluster=cluster,
@@ -127,8 +124,8 @@ class SparkJobController(Controller[ObjectT, Observed, StatusT, JobAction], Gene
             application=application,
             driver=None if application is None else self.applications.describe_driver(application),
             # What it continues decides what is held and read, and so nothing once the ledger does not either.
-            parent=self.parent(obj) if observes else None,
-            sibling=self.sibling(obj) if observes else None,
+            parent=self.parent(obj) if plans else None,
+            sibling=self.sibling(obj) if plans else None,
             details=self.details(obj) if goes_by_details else None,
             hold_stays=self.hold_stays(obj),
         )

@@ -26,9 +26,10 @@ from seawall.api.v1alpha1.backup import (
     is_snapshot_name,
 )
 from seawall.domain.backup.reasons import Reason
-from seawall.domain.backup.selection import BackupSelection
+from seawall.domain.backup.selection import BackupSelection, find_fallen
 from seawall.domain.conditions import Outlook, Verdict
 from seawall.domain.decision import Decision
+from seawall.domain.ledger.observation import Observation
 from seawall.domain.spark_job.case import Case, JobDecision
 from seawall.domain.spark_job.holding import split_by_hold
 from seawall.domain.spark_job.reasons import JobReason
@@ -78,8 +79,15 @@ def _unless_chain_fits(
 
 
 def await_snapshot(case: BackupCase, point: RestorePoint) -> BackupDecision:
-    """Until the annotation says what the snapshot is called, or it takes too long."""
-    bracket, snapshot = case.spec.bracket, case.obj.metadata.snapshot
+    """Until the annotation says what the snapshot is called, it takes too long, or the point is lost.
+
+    Markers that went back may have risen again when the annotation is there, and the snapshot has them as they were.
+    """
+    bracket, snapshot, observation = case.spec.bracket, case.obj.metadata.snapshot, case.observed.observation
+    if isinstance(observation, Observation):
+        fallen = find_fallen(observation, {topic.name: topic.reads_from for topic in point.topics})
+        if fallen is not None:
+            return end_of_fallen(case, fallen)
     if snapshot is not None and not is_snapshot_name(snapshot):
         message = f"seawall.dev/snapshot-done must have at most {MAX_SNAPSHOT} printable characters of ASCII"
         return case.stays(Verdict(Outlook.PAUSED, Reason.SNAPSHOT_UNNAMED, message, JOB_POLL_SECONDS))
@@ -91,6 +99,11 @@ def await_snapshot(case: BackupCase, point: RestorePoint) -> BackupDecision:
         message = f"nobody said within {bracket.timeout} that the snapshot is taken"
         return case.ends(Reason.BRACKET_TIMED_OUT, message)
     return case.stays(_waits(point))
+
+
+def end_of_fallen(case: BackupCase, fallen: str) -> BackupDecision:
+    """The end: a snapshot may need more than what was recorded before it, and is held."""
+    return case.ends(Reason.POINT_LOST, f"{fallen}; take another snapshot")
 
 
 def needed_by_point(case: BackupCase) -> Mapping[str, int] | None:

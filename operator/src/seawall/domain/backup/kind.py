@@ -27,6 +27,7 @@ from seawall.domain.backup.bracket import (
     BackupDecision,
     await_snapshot,
     begin,
+    end_of_fallen,
     end_of_point,
     needed_by_point,
 )
@@ -231,7 +232,7 @@ class Backup(JobKind[WALBackupSpec, WALBackupStatus]):
         if selection.break_ is not None:
             return case.ends(Reason.CHAIN_ENDED, selection.break_)
         if selection.fallen is not None:
-            return case.ends(Reason.POINT_LOST, f"{selection.fallen}; take another snapshot")
+            return end_of_fallen(case, selection.fallen)
         return selection
 
 

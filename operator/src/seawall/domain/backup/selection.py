@@ -71,6 +71,14 @@ def select(
     return BackupSelection(selection, waits, unsure, breaks[0] if breaks else None, next(fallen, None))
 
 
+def find_fallen(observation: Observation, bracketed: Mapping[str, int]) -> str | None:
+    """That a snapshot of now may need more of a topic than was recorded before it, in one clause; None: it does not."""
+    topics = Topics(observation, lambda name: name in bracketed)
+    left = topics.against(UNREADABLE)
+    fallen = (_fallen(topics, name, bracketed[name]) for name in topics.rows if name not in left)
+    return next((why for why in fallen if why is not None), None)
+
+
 def _fallen(topics: Topics, name: str, needed: int | None) -> str | None:
     """Why a snapshot of now may need more than what was recorded before it was begun; None: it does not.
 

@@ -121,7 +121,10 @@ class JobKind(ABC, Generic[SpecT, StatusT]):
         return spec.timeout
 
     def needs_observation(self, obj: Resource[Any, StatusT]) -> bool:  # noqa: ARG002 - who overrides it needs it
-        """Whether the ledger decides what comes next, now that the hold is granted."""
+        """Whether nothing comes next without a look at the ledger, now that the hold is granted.
+
+        It is looked at all the same: what is seen may end what waits for something else.
+        """
         return True
 
     def waits_since(self, status: StatusT) -> datetime | None:
