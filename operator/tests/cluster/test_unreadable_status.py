@@ -12,6 +12,8 @@ from seawall.api.meta import READOPT_ANNOTATION, REASSIGNMENT_FINALIZER
 from seawall.api.v1alpha1.cluster import WALCluster
 from seawall.api.v1alpha1.reassignment import ReassignmentStage
 from seawall.domain.cluster.readoption import read_readoption
+from seawall.domain.events import EventReason
+from seawall.domain.step import EventType
 from tests.domain.two_clocks import agreed
 from tests.reassignment.test_reassignment_run import raising, reason_of
 from tests.worlds.reassignment_world import WAL, World
@@ -136,5 +138,23 @@ def test_a_walcluster_goes_although_its_run_cannot_be_read() -> None:
     world = running()
     of_another_version(world)
     world.kube.remove(WAL)
+    world.process()[1].tick(WAL)
+    reported = [each for each in world.kube.events if each.reason == EventReason.FINALIZER_REMOVED]
     world.settle()
     assert world.kube.get(WALCluster, WAL) is None
+    assert not world.is_unthrottled(), "nobody knows what stood before"
+    message = "its run was written by another version of Seawall and cannot be read, a throttle may be left"
+    assert [(each.type, each.message) for each in reported] == [
+        (EventType.WARNING, f"Removed {REASSIGNMENT_FINALIZER}: {message}")
+    ]
+
+
+def test_a_walcluster_whose_finalizer_is_gone_is_not_let_go_twice() -> None:
+    """Others may keep it, as what tends its topics."""
+    world = running()
+    of_another_version(world)
+    world.kube.set_finalizers(world.cluster(), ["seawall.dev/other", REASSIGNMENT_FINALIZER])
+    world.kube.remove(WAL)
+    world.rounds(8)
+    assert world.cluster().metadata.finalizers == ("seawall.dev/other",)
+    assert len(world.reported(EventReason.FINALIZER_REMOVED)) == 1

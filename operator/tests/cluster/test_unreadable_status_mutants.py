@@ -41,8 +41,22 @@ MUTANTS: tuple[Mutant, ...] = (
         lambda: stories.test_a_readoption_that_may_have_been_met_is_not_met_again("much"),
     ),
     (
-        rewritten(decide, "decide", "is_unreadable(cluster) and", "False and", reassignment),
+        rewritten(decide, "decide", "if is_unreadable(cluster)", "if False", reassignment),
         stories.test_a_run_that_cannot_be_read_stays_as_it_is_until_it_can,
+    ),
+    (
+        rewritten(
+            decide,
+            "decide",
+            "if is_unreadable(cluster)",
+            "if is_unreadable(cluster) and cluster.metadata.deletion_timestamp is None",
+            reassignment,
+        ),
+        stories.test_a_walcluster_goes_although_its_run_cannot_be_read,
+    ),
+    (
+        rewritten(decide, "_of_another_version", "REASSIGNMENT_FINALIZER not in cluster.metadata.finalizers", "False"),
+        stories.test_a_walcluster_whose_finalizer_is_gone_is_not_let_go_twice,
     ),
     (
         nobody_says_so,

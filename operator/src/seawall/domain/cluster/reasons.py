@@ -137,7 +137,8 @@ class Reason(StrEnum):
     unknown id, a partition without a leader. Do what the message says."""
     REASSIGNMENT_UNREADABLE = "ReassignmentUnreadable"
     """Stalled. A newer Seawall has written a reassignment that this one cannot read: no replica is moved, and what
-    that run has set stays, until the newer one runs again (docs/releases.md)."""
+    that run has set stays, until the newer one runs again (docs/releases.md). Deleted before, the WALCluster goes
+    without what that run has throttled being removed."""
     BROKERS_MISSING = "BrokersMissing"
     """Reconciling. Fewer brokers are online than replicas are declared: bring them back."""
     CREATING = "CreatingTopics"

@@ -10,19 +10,19 @@ from __future__ import annotations
 from datetime import datetime
 from functools import partial
 
-from seawall.api.meta import InvalidSpec
+from seawall.api.meta import REASSIGNMENT_FINALIZER, InvalidSpec
 from seawall.api.v1alpha1.cluster import WALCluster, WALClusterStatus
 from seawall.api.v1alpha1.reassignment import FailedChange, ReassignmentSpec, ReassignmentStage, ReassignmentStatus
 from seawall.domain.conditions import Outlook, Verdict
 from seawall.domain.decision import FAILURES, Decision, Published, silent
 from seawall.domain.events import EventReason
-from seawall.domain.reassignment.actions import ReassignmentAction
+from seawall.domain.reassignment.actions import ReassignmentAction, RemoveFinalizer
 from seawall.domain.reassignment.case import MAX_MESSAGE
 from seawall.domain.reassignment.observed import Observed
 from seawall.domain.reassignment.run import decide_run
-from seawall.domain.reassignment.unreadable import UNREADABLE, is_unreadable
+from seawall.domain.reassignment.unreadable import LEFT_BEHIND, UNREADABLE, is_unreadable
 from seawall.domain.step import Event, EventType
-from seawall.domain.times import REASSIGNMENT_IDLE_SECONDS, REASSIGNMENT_PROGRESS_EVERY
+from seawall.domain.times import REASSIGNMENT_IDLE_SECONDS, REASSIGNMENT_PROGRESS_EVERY, REASSIGNMENT_WAIT_SECONDS
 
 _SOFT = ("message", "partitions", "bytes_left", "throttle_bytes_per_second", "progress_time", "failed_change")
 _WARNING = frozenset({ReassignmentStage.ABORTING, ReassignmentStage.AWAITING_APPROVAL})
@@ -79,8 +79,8 @@ ReplicationDecision = Decision[WALClusterStatus, ReassignmentAction]
 
 def decide(cluster: WALCluster, observed: Observed) -> ReplicationDecision:
     """What one tick decides; nothing while the run of another version cannot be read: it has set throttles."""
-    if is_unreadable(cluster) and cluster.metadata.deletion_timestamp is None:
-        return silent(cluster, UNREADABLE, REASSIGNMENT_IDLE_SECONDS)
+    if is_unreadable(cluster):
+        return _of_another_version(cluster)
     spec = ReassignmentSpec() if isinstance(cluster.spec, InvalidSpec) else cluster.spec.reassignment
     before, run = cluster.status.reassignment, decide_run(cluster, spec, observed)
     status = run.status if run.actions else _without_failure(run.status)
@@ -88,6 +88,14 @@ def decide(cluster: WALCluster, observed: Observed) -> ReplicationDecision:
     has_moved = has_come_on(before, progressed(before, status, observed.now, failed=False))
     verdict = Verdict(Outlook.PROGRESSING, "", run.why, run.after)
     return Decision(decided, verdict, () if has_moved else run.actions, partial(_published, cluster, status, observed))
+
+
+def _of_another_version(cluster: WALCluster) -> ReplicationDecision:
+    """Whether the run is over cannot be read either: who deletes the WALCluster hears of the throttle."""
+    if cluster.metadata.deletion_timestamp is None or REASSIGNMENT_FINALIZER not in cluster.metadata.finalizers:
+        return silent(cluster, UNREADABLE, REASSIGNMENT_IDLE_SECONDS)
+    released = RemoveFinalizer(LEFT_BEHIND, EventType.WARNING)
+    return silent(cluster, LEFT_BEHIND, REASSIGNMENT_WAIT_SECONDS, released)
 
 
 def _published(
