@@ -175,7 +175,7 @@ def raise_by_hand(world: World) -> None:
 
 @pytest.mark.parametrize("begin", [cancelling, returning], ids=lambda begin: begin.__name__)
 def test_min_insync_replicas_is_read_again(begin: Callable[[], World]) -> None:
-    """Somebody raises it before any call; between its last reading and the act nobody could know."""
+    """Somebody raises it before any call; once the object is read, right before the act, nobody knew."""
     start, at, unknowable = begin(), 0, 0
     while True:
         at += 1
@@ -188,12 +188,12 @@ def test_min_insync_replicas_is_read_again(begin: Callable[[], World]) -> None:
             moves.tick(WAL)
         if len(between.names) < at:
             break
-        if between.names[at - 1] == "reassign":
+        if "reassign" in between.names[at - 1 : at + 1]:
             unknowable += 1
         else:
             world.check(f"min.insync.replicas was raised before call {at}, {between.names[at - 1]}")
     assert at > 20
-    assert unknowable == 1
+    assert unknowable == 2
 
 
 def test_two_controllers_that_act_at_once_never_stop_writes() -> None:

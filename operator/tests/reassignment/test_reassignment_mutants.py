@@ -32,6 +32,7 @@ from tests.brokers import test_brokers as brokers
 from tests.domain import test_brokers as of_brokers
 from tests.reassignment import test_arrived_throttles as arrived
 from tests.reassignment import test_deletion_in_silence as silence
+from tests.reassignment import test_late_batches as late_batches
 from tests.reassignment import test_late_moves as late_moves
 from tests.reassignment import test_reassignment_min_isr as min_isr
 from tests.reassignment import test_reassignment_of_two as two_runs
@@ -223,6 +224,20 @@ def taken_without_reading_again(patch: Patch) -> None:
     patch.setattr(replication, "require_replicas", lambda *_: None)
 
 
+def unchanged_before_kafka_is_asked(patch: Patch) -> None:
+    """The object is read before Kafka says whether replicas may go, and not after it."""
+    controller = replication.ReplicationController
+    original, unchanged = controller._change_kafka, controller._require_unchanged
+
+    def too_early(self: replication.ReplicationController, obj: Any, action: Any) -> None:
+        unchanged(self, obj)
+        with pytest.MonkeyPatch.context() as later:
+            later.setattr(controller, "_require_unchanged", lambda *_: None)
+            original(self, obj, action)
+
+    patch.setattr(controller, "_change_kafka", too_early)
+
+
 def any_digest(patch: Patch) -> None:
     """An approval of another plan counts."""
     patch.setattr(ObjectMeta, "approves", lambda self, _: "seawall.dev/approve-reassignment" in self.annotations)
@@ -371,6 +386,18 @@ MUTANTS: tuple[Mutant, ...] = (
     (cancelled_whatever_is_needed, not_cancelled),
     (cancelled_without_reading_again, partial(min_isr.test_min_insync_replicas_is_read_again, min_isr.cancelling)),
     (taken_without_reading_again, partial(min_isr.test_min_insync_replicas_is_read_again, min_isr.returning)),
+    (
+        rewritten(replication.ReplicationController, "_change_kafka", "self._require_unchanged(obj)", "pass"),
+        partial(late_batches.test_what_a_person_has_stopped_is_neither_submitted_nor_cancelled, late_batches.copying),
+    ),
+    (
+        unchanged_before_kafka_is_asked,
+        partial(late_batches.test_what_a_person_has_stopped_is_neither_submitted_nor_cancelled, min_isr.cancelling),
+    ),
+    (
+        unchanged_before_kafka_is_asked,
+        partial(late_batches.test_no_batch_follows_an_abort_by_another_leader, late_batches.shrinking),
+    ),
     (any_digest, stories.test_a_plan_waits_for_a_person_and_begins_with_its_digest_only),
     (nobody_asked, stories.test_a_plan_waits_for_a_person_and_begins_with_its_digest_only),
     (stale_plan, stories.test_a_plan_that_is_stale_is_not_what_was_approved),

@@ -253,7 +253,7 @@ def _require(
     left: Mapping[PartitionId, Collection[int]],
     why_not: WhyNot,
 ) -> None:
-    """min.insync.replicas is the last that is read."""
+    """min.insync.replicas is the last that Kafka is asked."""
     if not left:
         return
     reported = reassigner.min_insync_replicas(sorted({each.topic for each in left}))

@@ -139,7 +139,6 @@ class ReplicationController(Controller[WALCluster, Observed, WALClusterStatus, R
             case RemoveFinalizer():
                 self.kube.set_finalizers(obj, others)
             case SetThrottle() | ClearThrottle() | Submit() | Cancel() | ElectLeaders():
-                self._require_unchanged(obj)
                 self._change_kafka(obj, action)
             case _:
                 assert_never(action)
@@ -148,7 +147,13 @@ class ReplicationController(Controller[WALCluster, Observed, WALClusterStatus, R
     def _change_kafka(
         self, obj: WALCluster, action: SetThrottle | ClearThrottle | Submit | Cancel | ElectLeaders
     ) -> None:
+        """The object is read last: what Kafka is asked takes seconds, in which a person may have said otherwise."""
         reassigner = self.observer.reassigner(obj)
+        if isinstance(action, Submit):
+            require_replicas(reassigner, action.targets)
+        elif isinstance(action, Cancel):
+            require_cancel(reassigner, action.partitions)
+        self._require_unchanged(obj)
         match action:
             case SetThrottle():
                 rate = action.bytes_per_second
@@ -156,10 +161,8 @@ class ReplicationController(Controller[WALCluster, Observed, WALClusterStatus, R
             case ClearThrottle():
                 reassigner.alter_throttles(action.rates, action.replicas)
             case Submit():
-                require_replicas(reassigner, action.targets)
                 _raise_failures(reassigner.reassign(dict(action.targets)))
             case Cancel():
-                require_cancel(reassigner, action.partitions)
                 _raise_failures(reassigner.reassign(dict.fromkeys(action.partitions)))
             case ElectLeaders():
                 reassigner.elect_preferred_leaders(action.partitions)
