@@ -7,17 +7,20 @@ work queue, which takes acts without end for a loop, would slow it down to one i
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import datetime
 from functools import partial
 
 from seawall.api.meta import REASSIGNMENT_FINALIZER, InvalidSpec
 from seawall.api.v1alpha1.cluster import WALCluster, WALClusterStatus
 from seawall.api.v1alpha1.reassignment import FailedChange, ReassignmentSpec, ReassignmentStage, ReassignmentStatus
+from seawall.domain.clocks import is_to_come
 from seawall.domain.conditions import Outlook, Verdict
 from seawall.domain.decision import FAILURES, Decision, Published, silent
 from seawall.domain.events import EventReason
 from seawall.domain.reassignment.actions import ReassignmentAction, RemoveFinalizer
 from seawall.domain.reassignment.case import MAX_MESSAGE
+from seawall.domain.reassignment.in_time import in_time
 from seawall.domain.reassignment.observed import Observed
 from seawall.domain.reassignment.run import decide_run
 from seawall.domain.reassignment.unreadable import LEFT_BEHIND, UNREADABLE, is_unreadable
@@ -39,7 +42,8 @@ def progressed(
     """The status to record if no more than numbers and sentences changed; the one before while it is too soon."""
     if before is None or after is None or before == after or is_new(before, after):
         return after
-    is_due = before.progress_time is None or now - before.progress_time >= REASSIGNMENT_PROGRESS_EVERY
+    since = before.progress_time
+    is_due = since is None or is_to_come(since, now) or now - since >= REASSIGNMENT_PROGRESS_EVERY
     is_due = is_due or failed or before.failed_change != after.failed_change
     return after.model_copy(update={"progress_time": now}) if is_due else before
 
@@ -82,7 +86,9 @@ def decide(cluster: WALCluster, observed: Observed) -> ReplicationDecision:
     if is_unreadable(cluster):
         return _of_another_version(cluster)
     spec = ReassignmentSpec() if isinstance(cluster.spec, InvalidSpec) else cluster.spec.reassignment
-    before, run = cluster.status.reassignment, decide_run(cluster, spec, observed)
+    before = cluster.status.reassignment
+    counted = before and in_time(before, observed.now)
+    run = decide_run(replace(cluster, status=_with(cluster, counted)), spec, observed)
     status = run.status if run.actions else _without_failure(run.status)
     decided = _with(cluster, status) if is_new(before, status) else cluster.status
     has_moved = has_come_on(before, progressed(before, status, observed.now, failed=False))

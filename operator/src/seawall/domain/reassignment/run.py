@@ -201,9 +201,8 @@ def _unavailable(cluster: WALCluster, observed: Observed, status: ReassignmentSt
         if observed.rights_are_gone:
             why = f"its namespace is being deleted, a throttle may be left: {message}"
             return Decision(status, (RemoveFinalizer(why, EventType.WARNING),))
-        now = observed.time.shared
-        found = prolonged(status.unanswered, now, SILENCE_LONGEST_BREAK)
-        if now - found.from_time >= REASSIGNMENT_GIVE_UP_AFTER:
+        found = prolonged(status.unanswered, observed.now, SILENCE_LONGEST_BREAK)
+        if observed.now - found.from_time >= REASSIGNMENT_GIVE_UP_AFTER:
             why = f"Kafka could not be asked for 10 minutes, a throttle may be left: {message}"
             return Decision(status, (RemoveFinalizer(why, EventType.WARNING),))
         update["unanswered"] = found
