@@ -82,7 +82,7 @@ class Flushed(StatusModel):
     uid: UID
     """The pod's."""
     time: datetime
-    """When that was over. After some minutes they are asked anew."""
+    """When they were asked. After some minutes they are asked anew."""
 
 
 class Maintenance(StatusModel):

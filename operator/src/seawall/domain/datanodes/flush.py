@@ -1,7 +1,8 @@
 """Regions flush before the restart of their datanode: then it has less to read.
 
 Regions whose rows are written without the log (`skip_wal`) flush whatever is declared: what they have in memory is
-nowhere else, and a restart loses it.
+nowhere else, and a restart loses it. A flush counts from when it was asked for: what is written after that may not be
+in it. So a pod that waits for long flushes again, also when the journal has it already.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ def is_flushed(status: RestartStatus, pod: Pod, facts: Facts) -> bool:
     return pod.uid in {each.uid for each in _recent(status, facts)}
 
 
-def flush(status: RestartStatus, pod: Pod, facts: Facts) -> RollDecision | None:
+def flush(status: RestartStatus, pod: Pod, facts: Facts, stage: RollStage = RollStage.FLUSHING) -> RollDecision | None:
     """The next thing to do; None: nothing is to be flushed, or it was."""
     datanode, asked = facts.datanodes.get(pod.name), status.flush
     if datanode is None or is_flushed(status, pod, facts):
@@ -38,10 +39,10 @@ def flush(status: RestartStatus, pod: Pod, facts: Facts) -> RollDecision | None:
         if not regions:
             return None
         found = FlushBefore(uid=pod.uid, start_time=facts.now, regions=regions)
-        return changed(status, Reason.FLUSHING, message, stage=RollStage.FLUSHING, flush=found)
+        return changed(status, Reason.FLUSHING, message, stage=stage, flush=found)
     waited_for = _waited_for(asked, datanode)
     if not waited_for or facts.now >= asked.start_time + ROLLOUT_TIMEOUT:
-        flushed = (*_recent(status, facts), Flushed(uid=pod.uid, time=facts.now))[-MAX_PODS:]
+        flushed = (*_recent(status, facts), Flushed(uid=pod.uid, time=asked.start_time))[-MAX_PODS:]
         return changed(status, Reason.FLUSHING, message, flush=None, flushed=flushed)
     return decided(status, Reason.FLUSHING, message, (FlushRegions(waited_for),))
 

@@ -2,6 +2,7 @@
 
 the spec was edited      the database of before leaves maintenance first, while the old pod is there
 before a pod goes        its regions flush, the database enters maintenance, the gate (checks.py) is open
+it waited since then     its regions flush anew, before the database enters maintenance anew
 it goes                  evicted, or the partition is lowered to it
 it is back               the new one is Ready, and leads all its regions by reports of another epoch
 it is none any more      scaled away, or its StatefulSet is named no more: it is over when no such pod is left
@@ -12,7 +13,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from seawall.api.v1alpha1.disruption import Disruption, DisruptionKind, RestartedDatanode
+from seawall.api.v1alpha1.disruption import Disruption, DisruptionKind
 from seawall.api.v1alpha1.rollout import RestartStatus, RollStage
 from seawall.domain.datanodes import template
 from seawall.domain.datanodes.actions import RolloutAction, SetPartition
@@ -20,11 +21,12 @@ from seawall.domain.datanodes.budget import in_its_words, keep_out
 from seawall.domain.datanodes.checks import Candidate, let_through, refusal
 from seawall.domain.datanodes.decision import DatanodeRoll, RollDecision
 from seawall.domain.datanodes.diagnosis import diagnose
-from seawall.domain.datanodes.facts import Datanode, Facts
+from seawall.domain.datanodes.entry import begun, measured_anew
+from seawall.domain.datanodes.facts import Facts
 from seawall.domain.datanodes.flush import flush, is_flushed
 from seawall.domain.datanodes.maintenance import enter, give_back, is_elsewhere, kept_until, leave_first
 from seawall.domain.datanodes.order import in_order, is_partition_of_others
-from seawall.domain.datanodes.replay import measure, replay_seconds, restart_budget
+from seawall.domain.datanodes.replay import measure
 from seawall.domain.datanodes.requests import Cause, due_pods, is_kept_back
 from seawall.domain.decision import Decision
 from seawall.domain.rollout.actions import Evict
@@ -121,7 +123,7 @@ class DatanodeGate(RolloutGate[RestartStatus, RolloutAction, Pod]):
     def begins(self, status: RestartStatus, member: Pod) -> tuple[RestartStatus, Disruption]:
         """Maintenance stays for as long as a datanode takes to end."""
         update = {"maintenance": kept_until(status, self.facts, MAINTENANCE_LEASE), "progress": None}
-        return status.model_copy(update=update), self._entry(status, member)
+        return status.model_copy(update=update), begun(status, member, self.facts)
 
     def before_act(self, status: RestartStatus) -> RollDecision | None:
         """The database of before leaves maintenance."""
@@ -130,13 +132,19 @@ class DatanodeGate(RolloutGate[RestartStatus, RolloutAction, Pod]):
     def act(self, status: RestartStatus, member: Pod) -> RollDecision:
         """It is evicted; or the partition is lowered to it, where it would come back with the old template.
 
-        While a PodDisruptionBudget forbids that, there is no maintenance but for a try now and then.
+        While a PodDisruptionBudget forbids that, there is no maintenance but for a try now and then. It may have waited
+        for hours, for a budget or for the gate: then its regions flush anew first.
         """
         kept_out = keep_out(status, member.name, self.facts, self.forbidden)
         if kept_out is not None:
             return kept_out
-        tried = enter(status, self.facts, RollStage.RESTARTING) or self._restart(status, member)
+        tried = self._flush_anew(status, member)
+        tried = tried or enter(status, self.facts, RollStage.RESTARTING) or self._restart(status, member)
         return in_its_words(tried, member.name, self.facts)
+
+    def measured_anew(self, status: RestartStatus, entry: Disruption) -> Disruption:
+        """What it replays, and how long it may take, by the newest report of the process that goes."""
+        return measured_anew(entry, status, self.facts)
 
     def gone(self, status: RestartStatus, entry: Disruption) -> RollDecision:
         """Maintenance stays for as long as the replay may take."""
@@ -232,6 +240,11 @@ class DatanodeGate(RolloutGate[RestartStatus, RolloutAction, Pod]):
         """Whether a changed configuration, or a value that is done, is what somebody waits for."""
         return template.nothing_to_do(status, self.facts)
 
+    def _flush_anew(self, status: RestartStatus, pod: Pod) -> RollDecision | None:
+        """Without maintenance, which a flush of minutes does not need."""
+        found = flush(status, pod, self.facts, RollStage.RESTARTING)
+        return None if found is None else meanwhile(give_back(status, self.facts), found)
+
     def _restart(self, status: RestartStatus, pod: Pod) -> RollDecision:
         statefulset, cause = self.facts.set_of(pod.name), self.due(status).get(pod.name)
         if statefulset is not None and not statefulset.observed:  # it would come back as the old template says
@@ -262,20 +275,6 @@ class DatanodeGate(RolloutGate[RestartStatus, RolloutAction, Pod]):
         override = self.facts.override
         return message if override is None else f"{message}, let through {override.until_and_why}"
 
-    def _entry(self, status: RestartStatus, pod: Pod) -> Disruption:
-        datanode = self.facts.datanodes.get(pod.name)
-        expected = None if datanode is None else replay_seconds(datanode, status.last_replay)
-        budget = restart_budget(self.facts.limits.replay_budget, expected)
-        before = None if datanode is None else _before(datanode, expected)
-        return Disruption(
-            kind=self.kind,
-            name=pod.name,
-            uid=pod.uid,
-            start_time=self.now,
-            budget_seconds=int(budget.total_seconds()),
-            datanode=before,
-        )
-
     def _how_far(self, status: RestartStatus, entry: Disruption) -> str:
         pod, reported = self.facts.pod(entry.name), status.progress
         if pod is None or pod.uid == entry.uid:
@@ -283,13 +282,3 @@ class DatanodeGate(RolloutGate[RestartStatus, RolloutAction, Pod]):
         if reported is None or not reported.total:
             return f"{entry.name} replays"
         return f"{entry.name} replays: {reported.done} of {reported.total} entries"
-
-
-def _before(datanode: Datanode, expected_seconds: int | None) -> RestartedDatanode:
-    return RestartedDatanode(
-        id=datanode.id,
-        epoch=datanode.epoch,
-        entries=datanode.entries,
-        bytes=datanode.size_bytes,
-        expected_seconds=expected_seconds,
-    )

@@ -8,6 +8,7 @@
     Maintenance  that it is wanted             the database enters maintenance  it has been in it for ten seconds
     Restarting   the pod and its UID           the pod is evicted, or the       that pod is gone or going
                                                partition is lowered to it
+                 who was asked                 regions flush once more          they did, or two minutes
                  that a budget forbids it      maintenance ends                 it was forbidden for a while (budget.py)
     Replaying    when the old pod went         —                                Ready, and all regions lead: Waiting
                                                                                 for the next; too long: Stalled

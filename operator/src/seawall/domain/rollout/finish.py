@@ -37,7 +37,7 @@ def finish(
     if entry.gone_time is not None:
         return _returns(status, entry, member, gate)
     if member is None or member.uid != entry.uid or member.gone_by is not None:
-        return journaled(entry.model_copy(update={"gone_time": gate.now}), gate.gone(status, entry))
+        return _goes(status, entry, entry.uid, gate)
     return journaled(entry, gate.before_act(status) or _act(status, member, gate))
 
 
@@ -60,6 +60,13 @@ def _act(status: StatusT, member: MemberT, gate: RolloutGate[StatusT, ActionT, M
     return gate.act(status, member)
 
 
+def _goes(
+    status: StatusT, entry: Disruption, uid: str, gate: RolloutGate[StatusT, ActionT, MemberT]
+) -> Decision[Roll[StatusT], ActionT]:
+    found = gate.measured_anew(status, entry)
+    return journaled(found.model_copy(update={"uid": uid, "gone_time": gate.now}), gate.gone(status, found))
+
+
 def _returns(
     status: StatusT, entry: Disruption, member: MemberT | None, gate: RolloutGate[StatusT, ActionT, MemberT]
 ) -> Decision[Roll[StatusT], ActionT]:
@@ -70,7 +77,7 @@ def _returns(
         message = f"{entry.name} serves again after {elapsed} s"
         return journaled(None, changed(gate.is_done(status, entry, member), Reason.BEGINS, message, **update))
     if member is not None and gate.goes_again(entry, member):
-        return journaled(entry.model_copy(update={"uid": member.uid, "gone_time": gate.now}), gate.gone(status, entry))
+        return _goes(status, entry, member.uid, gate)
     mended = None if member is None else gate.mends(status, entry, member)
     if mended is not None:
         return journaled(entry, mended)

@@ -118,6 +118,10 @@ class RolloutGate(Protocol[StatusT, ActionT, MemberT]):
         """It goes, or what is done right before that."""
         ...
 
+    def measured_anew(self, status: StatusT, entry: Disruption) -> Disruption:
+        """The entry as it goes: it may have waited for hours since it was written."""
+        return entry
+
     def gone(self, status: StatusT, entry: Disruption) -> Decision[StatusT, ActionT]:
         """It was seen to be gone, or going."""
         ...

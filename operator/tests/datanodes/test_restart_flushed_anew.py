@@ -1,0 +1,147 @@
+"""A restart that waits for long after the journal has it: what is in memory by then is flushed before the pod goes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+
+import pytest
+
+from seawall.api.v1alpha1.rollout import Maintenance, RestartStatus, RollStage
+from seawall.domain.datanodes.entry import begun, measured_anew
+from seawall.domain.datanodes.gate import DatanodeGate
+from seawall.domain.dataplane.flush import FlushFailure
+from seawall.domain.rollout.workload import Eviction, Pod
+from seawall.domain.rollout_reasons import Reason
+from seawall.domain.times import MAINTENANCE_LEASE, MAINTENANCE_SETTLES, ROLLOUT_AGAIN
+from tests.datanodes.test_restart import ALL, waits
+from tests.datanodes.test_restart_budget import SENTENCE, BudgetWorld, forbidden
+from tests.domain.datanodes.builders import METASRV, NOW, make_facts, make_pod, with_datanode
+from tests.worlds.restart_world import TOPICS
+
+
+@dataclass
+class Unlogged(BudgetWorld):
+    """The rows of all regions skip the log, and more are written all the time.
+
+    Attributes:
+        flushed: by region when it was last asked to flush.
+        unflushed: for how long its regions had not been asked when a datanode went, one after the other.
+    """
+
+    flushed: dict[int, datetime] = field(default_factory=dict)
+    unflushed: list[timedelta] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self.store.put_unlogged(*self.data_plane.regions)
+        self.data_plane.unlogged |= set(self.data_plane.regions)
+        flush, evict = self.data_plane.flush_regions, self.datanodes.evict
+
+        def flush_regions(region_ids: Sequence[int]) -> Mapping[int, FlushFailure]:
+            self.flushed |= dict.fromkeys(region_ids, self.time.now())
+            return flush(region_ids)
+
+        def evict_pod(pod: Pod) -> Eviction:
+            if self.datanodes.forbids is None:
+                led = [each for each, region in self.data_plane.regions.items() if region.datanode == pod.ordinal]
+                self.unflushed.append(self.time.now() - min(self.flushed[each] for each in led))
+            return evict(pod)
+
+        self.data_plane.flush_regions = flush_regions  # type: ignore[method-assign]
+        self.datanodes.evict = evict_pod  # type: ignore[method-assign]
+
+    def pass_time(self, time: timedelta) -> None:
+        """Rows are written."""
+        super().pass_time(time)
+        for region in self.data_plane.regions.values():
+            region.memtable_bytes += 1_000
+
+
+def unlogged() -> Unlogged:
+    """The first eviction is about to be tried."""
+    world = Unlogged()
+    world.settle()
+    world.annotate(restart="monday")
+    world.settle(until=lambda: world.restart().stage is RollStage.RESTARTING)
+    return world
+
+
+@pytest.mark.parametrize("minutes", [11, 45])
+def test_a_datanode_whose_restart_was_forbidden_for_long_flushes_anew_before_it_goes(minutes: int) -> None:
+    world = unlogged()
+    world.datanodes.forbids = SENTENCE
+    world.allows_at = world.time.now() + timedelta(minutes=minutes)
+    reasons = list[str]()
+
+    def is_allowed() -> bool:
+        reasons.append(world.restart().reason)
+        return world.datanodes.forbids is None
+
+    world.settle(until=lambda: world.restart().reason == "DisruptionBudget")
+    world.settle(until=is_allowed)
+    assert set(reasons) == {"DisruptionBudget"}, "a flush for each try is no news"
+    world.settle()
+    assert sorted(world.went) == ALL
+    assert max(world.unflushed) < ROLLOUT_AGAIN
+    assert world.maintained < MAINTENANCE_LEASE, "a flush needs none"
+
+
+def test_a_datanode_whose_gate_was_shut_for_long_flushes_anew_before_it_goes() -> None:
+    """A flush that was asked for when the gate shut says nothing of what was written since."""
+    world = unlogged()
+    for _ in range(2):
+        world.annotate(paused="true")
+        waits(world, seconds=700)
+        assert world.restart().reason == "Paused"
+        world.annotate(paused=None)
+        world.settle(until=lambda: world.restart().flush is not None)
+    assert (world.restart().stage, world.went) == (RollStage.RESTARTING, []), "its turn is not over"
+    world.settle()
+    assert sorted(world.went) == ALL
+    assert max(world.unflushed) < ROLLOUT_AGAIN
+
+
+def test_what_a_restart_may_take_is_measured_when_the_pod_goes() -> None:
+    world = forbidden()
+    before = world.disruption()
+    assert before is not None
+    assert before.datanode is not None
+    for topic in TOPICS:
+        world.kafka.topics[topic].log.append(60_000_000)
+    world.data_plane.busy |= set(world.data_plane.regions)
+    world.datanodes.forbids = None
+    world.settle(until=lambda: world.restart().stage is RollStage.REPLAYING)
+    after, lease = world.disruption(), world.restart().maintenance
+    assert after is not None
+    assert after.datanode is not None
+    assert (before.datanode.entries, after.datanode.entries) == (0, 120_000_000)
+    assert after.budget_seconds > before.budget_seconds
+    assert lease is not None
+    assert after.gone_time is not None
+    assert lease.expiry_time == after.gone_time + timedelta(seconds=after.budget_seconds)
+
+
+def test_a_new_process_is_no_measure_of_what_it_had_to_read() -> None:
+    facts, pod = make_facts(), make_pod(0)
+    entry = begun(RestartStatus(), pod, facts)
+    by_the_new_one = with_datanode(facts, 0, epoch=2, entries=10**9, size_bytes=10**12)
+    by_nobody = with_datanode(facts, 0, entries=None, size_bytes=None)
+    assert measured_anew(entry, RestartStatus(), by_the_new_one) == entry
+    assert measured_anew(entry, RestartStatus(), by_nobody) == entry
+    by_the_same = measured_anew(entry, RestartStatus(), with_datanode(facts, 0, entries=10**9, size_bytes=10**12))
+    assert by_the_same.budget_seconds > entry.budget_seconds
+
+
+def test_a_database_leaves_maintenance_before_regions_flush_anew() -> None:
+    """What stands between the try and the eviction, as a StatefulSet that nobody looks at, may last."""
+    taken = Maintenance(
+        metasrv=METASRV, taken_time=NOW, expiry_time=NOW + MAINTENANCE_LEASE, seen_time=NOW, was_on=False
+    )
+    facts = make_facts(in_maintenance=True, now=NOW + MAINTENANCE_SETTLES)
+    decision = DatanodeGate(facts).act(RestartStatus(stage=RollStage.RESTARTING, maintenance=taken), make_pod(0))
+    assert decision.verdict.reason == Reason.FLUSHING
+    assert decision.status.flush is None
+    assert decision.status.maintenance is not None
+    assert decision.status.maintenance.leaving_time == facts.now

@@ -1,0 +1,49 @@
+"""What is flushed and measured once more before a pod goes is taken away piece by piece. Prints the kills."""
+
+from __future__ import annotations
+
+from functools import partial
+
+from seawall.domain.datanodes import entry, flush, gate
+from seawall.domain.datanodes.gate import DatanodeGate
+from seawall.domain.rollout import finish
+from tests.datanodes import test_restart_flushed_anew as stories
+from tests.support.mutants import Mutant, find_survivors
+from tests.support.source_mutants import rewritten
+
+FORBIDDEN_FOR_LONG = partial(
+    stories.test_a_datanode_whose_restart_was_forbidden_for_long_flushes_anew_before_it_goes, minutes=11
+)
+SHUT_FOR_LONG = stories.test_a_datanode_whose_gate_was_shut_for_long_flushes_anew_before_it_goes
+
+MUTANTS: tuple[Mutant, ...] = (
+    (rewritten(DatanodeGate, "act", "self._flush_anew(status, member)", "None"), FORBIDDEN_FOR_LONG),
+    (
+        rewritten(DatanodeGate, "_flush_anew", "meanwhile(give_back(status, self.facts), found)", "found"),
+        stories.test_a_database_leaves_maintenance_before_regions_flush_anew,
+    ),
+    (
+        rewritten(DatanodeGate, "_flush_anew", ", RollStage.RESTARTING", ""),
+        SHUT_FOR_LONG,
+    ),
+    (
+        rewritten(flush, "flush", "time=asked.start_time", "time=facts.now", gate),
+        SHUT_FOR_LONG,
+    ),
+    (
+        rewritten(DatanodeGate, "measured_anew", "return measured_anew(entry, status, self.facts)", "return entry"),
+        stories.test_what_a_restart_may_take_is_measured_when_the_pod_goes,
+    ),
+    (
+        rewritten(finish, "_goes", "gate.gone(status, found)", "gate.gone(status, entry)"),
+        stories.test_what_a_restart_may_take_is_measured_when_the_pod_goes,
+    ),
+    (
+        rewritten(entry, "measured_anew", "datanode.epoch != before.epoch", "False", gate, stories),
+        stories.test_a_new_process_is_no_measure_of_what_it_had_to_read,
+    ),
+)
+
+
+def test_all_that_is_done_once_more_before_a_pod_goes_is_needed() -> None:
+    assert not find_survivors(MUTANTS)
