@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from datetime import timedelta
 
 import pytest
@@ -13,11 +14,12 @@ from seawall.api.v1alpha1.rollout import RollStage
 from seawall.domain.datanodes import health, maintenance
 from seawall.domain.datanodes.actions import SetMaintenance
 from seawall.domain.errors import Conflict
-from tests.datanodes.test_restart import ALL, waits
+from tests.datanodes.test_restart import ALL, asked, waits
 from tests.datanodes.test_restart_maintenance import COMMAND, HERE, count, in_the_middle
 from tests.fakes.dataplane import FakeDataPlane
 from tests.support.mutants import find_survivors
 from tests.support.source_mutants import rewritten
+from tests.worlds.purge_world import Calls
 from tests.worlds.restart_world import NAMESPACE, WAL, World
 
 STAGES = [RollStage.MAINTENANCE, RollStage.RESTARTING, RollStage.REPLAYING]
@@ -80,6 +82,56 @@ def test_who_answers_is_asked_again_right_before_the_switch_is_turned(*, enabled
     with pytest.raises(Conflict):
         world.process().controller.perform(world.cluster(), SetMaintenance(enabled=enabled, metasrv=HERE))
     assert other.maintenance is not enabled
+
+
+def wanted() -> tuple[World, Calls, Callable[[], object]]:
+    """Maintenance is wanted in the status; the calls of the leader, and how it turns the switch."""
+    world, calls = asked(), Calls(lambda _: None)
+    world.settle(until=lambda: world.restart().maintenance is not None)
+    controller, read = world.process(calls).controller, world.cluster()
+    return world, calls, lambda: controller.perform(read, SetMaintenance(enabled=True, metasrv=HERE))
+
+
+@pytest.mark.parametrize("what", ["it was deleted", "the next leader gave it back", "a person has just paused it"])
+def test_what_became_of_the_object_while_the_database_answered_is_noticed_and_nothing_turned_on(what: str) -> None:
+    world, calls, turn_on = wanted()
+
+    def succeed(name: str) -> None:
+        """The last that is asked of the database may take so long that the next leader is done with maintenance."""
+        if name != "maintenance":
+            return
+        if what == "it was deleted":
+            world.kube.deletes_at = world.time.now()
+            world.kube.remove(WAL)
+            world.settle(until=lambda: world.kube.get(WALCluster, WAL) is None)
+        else:
+            world.annotate(paused="true")
+            if what == "the next leader gave it back":
+                world.settle(until=lambda: world.restart().maintenance is None)
+
+    calls.before = succeed
+    with pytest.raises(Conflict):
+        turn_on()
+    assert "maintenance" in calls.names
+    assert not world.data_plane.maintenance
+
+
+@pytest.mark.parametrize("seconds", [4, 6])
+def test_a_leader_that_was_frozen_while_it_read_the_object_turns_nothing_on(seconds: int) -> None:
+    """A request that is sent later arrives when the next leader has seen that maintenance is off."""
+    world, calls, turn_on = wanted()
+
+    def sleep(name: str) -> None:
+        if name == "get":
+            world.time.time += timedelta(seconds=seconds)
+
+    calls.before = sleep
+    if seconds == 4:
+        turn_on()
+    else:
+        with pytest.raises(Conflict):
+            turn_on()
+    assert world.data_plane.maintenance is (seconds == 4)
 
 
 @pytest.mark.parametrize("is_policy_readable", [True, False])

@@ -390,6 +390,24 @@ MUTANTS: tuple[Mutant, ...] = (
         partial(databases.test_who_answers_is_asked_again_right_before_the_switch_is_turned, enabled=True),
     ),
     (
+        rewritten(
+            RestartController,
+            "_set_maintenance",
+            "self.observer.require_own_database(obj)\n    began = self.stopwatch.milliseconds()\n"
+            "    self._require_unchanged(obj)",
+            "began = self.stopwatch.milliseconds()\n    self._require_unchanged(obj)\n"
+            "    self.observer.require_own_database(obj)",
+        ),
+        partial(
+            databases.test_what_became_of_the_object_while_the_database_answered_is_noticed_and_nothing_turned_on,
+            what="a person has just paused it",
+        ),
+    ),
+    (
+        rewritten(RestartController, "_set_maintenance", ", MAINTENANCE_ASKED_WITHIN_MS", ""),
+        partial(databases.test_a_leader_that_was_frozen_while_it_read_the_object_turns_nothing_on, seconds=6),
+    ),
+    (
         database_not_recorded,
         databases.test_a_person_ends_the_wait_for_a_database_in_whose_place_another_one_answers,
     ),

@@ -10,6 +10,7 @@ from seawall.api.meta import MAINTENANCE_FINALIZER, Key
 from seawall.api.v1alpha1.cluster import WALCluster, WALClusterStatus
 from seawall.controllers.controller import Controller
 from seawall.controllers.eviction import evict
+from seawall.controllers.permission import require_soon
 from seawall.domain.datanodes.actions import (
     AddFinalizer,
     FlushRegions,
@@ -27,7 +28,7 @@ from seawall.domain.events import EventReason
 from seawall.domain.rollout.actions import Evict, EvictionForbidden
 from seawall.domain.rollout_reasons import Reason
 from seawall.domain.step import Event, EventType
-from seawall.domain.times import ROLLOUT_ASKED_MS, ROLLOUT_SETTLES_MS
+from seawall.domain.times import MAINTENANCE_ASKED_WITHIN_MS, ROLLOUT_ASKED_MS, ROLLOUT_SETTLES_MS
 from seawall.observe.datanodes import DatanodeObserver
 from seawall.observe.declared_database import NamedSet
 from seawall.ports import Kube, RestartMeter, Stopwatch, Workloads
@@ -103,9 +104,7 @@ class RestartController(Controller[WALCluster, Observed, WALClusterStatus, Resta
             case FlushRegions():
                 return self._flush(obj, action)
             case SetMaintenance():
-                self._require_unchanged(obj)
-                self.observer.require_own_database(obj)
-                self.observer.maintenance_of(obj, action.metasrv).set_maintenance(enabled=action.enabled)
+                self._set_maintenance(obj, action)
             case Evict():
                 self._evict(obj, action)
             case SetPartition():
@@ -128,6 +127,18 @@ class RestartController(Controller[WALCluster, Observed, WALClusterStatus, Resta
         region, failure = next(iter(failures.items()))
         count = f"{len(failures)} of {len(action.regions)} regions were not flushed"
         return Event(EventType.WARNING, EventReason.FLUSH_FAILED, f"{count}; region {region}: {failure.message}")
+
+    def _set_maintenance(self, obj: WALCluster, action: SetMaintenance) -> None:
+        """The object is read last.
+
+        Who asks a slow database may be no leader any more, and its successor is done with what it would turn on.
+        """
+        switch = self.observer.maintenance_of(obj, action.metasrv)
+        self.observer.require_own_database(obj)
+        began = self.stopwatch.milliseconds()
+        self._require_unchanged(obj)
+        require_soon(self.stopwatch, began, MAINTENANCE_ASKED_WITHIN_MS)
+        switch.set_maintenance(enabled=action.enabled)
 
     def _evict(self, obj: WALCluster, action: Evict) -> None:
         self._require_unchanged(obj)

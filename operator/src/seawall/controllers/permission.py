@@ -58,13 +58,13 @@ def _require_managed(kube: Kube, key: Key, uid: str, generation: int) -> WALClus
     return cluster
 
 
-def require_soon(stopwatch: Stopwatch, began: int) -> None:
+def require_soon(stopwatch: Stopwatch, began: int, within: int = ACT_ASKED_WITHIN_MS) -> None:
     """That all that was asked since `began`, in milliseconds, is no older than it takes to ask.
 
     Raises:
         Conflict: the process was frozen meanwhile, and what it was answered may be of long before.
     """
-    if stopwatch.milliseconds() - began > ACT_ASKED_WITHIN_MS:
+    if stopwatch.milliseconds() - began > within:
         raise Conflict("it took too long to ask whether that may be done now")
 
 

@@ -173,7 +173,9 @@ try the database is in maintenance for some fifteen seconds, in which nothing fa
 MAINTENANCE_LONGEST_REST = timedelta(minutes=5)
 """At the most, or a budget that allows it at last would be waited for too long."""
 MAINTENANCE_ON_ITS_WAY = timedelta(seconds=15)
-"""Longer than the deadline of a request."""
+"""Longer than it takes from the last look at the object until the request to turn it on has arrived, or never will."""
+MAINTENANCE_ASKED_WITHIN_MS = 5_000
+"""What that look may take: the request has seven seconds to connect and to be answered."""
 MAINTENANCE_SILENT = timedelta(minutes=1)
 """A database that has not said for so long that it is out of maintenance is reported, with what a person can type."""
 MAINTENANCE_MAX_RETRY_SECONDS = 60.0
