@@ -14,7 +14,7 @@ from seawall.api.v1alpha1.rollout import Maintenance, RestartStatus, RollStage
 from seawall.controllers.datanodes import RestartController
 from seawall.domain import clocks
 from seawall.domain.clocks import TrustedTime
-from seawall.domain.datanodes import checks, decide, flush, gate, gather, health, maintenance, roll, template
+from seawall.domain.datanodes import budget, checks, decide, flush, gate, gather, health, maintenance, roll, template
 from seawall.domain.datanodes.facts import Facts
 from seawall.domain.datanodes.maintenance import Answers
 from seawall.domain.datanodes.observed import Observed
@@ -441,6 +441,38 @@ MUTANTS: tuple[Mutant, ...] = (
     (
         rewritten(flush, "_candidates", "all_of_them or region.unlogged_bytes is not None", "all_of_them"),
         unlogged.test_they_flush_although_nobody_wants_flushes_and_no_other_region_does,
+    ),
+    (
+        rewritten(flush, "flush", "if lost and facts.override is None:", "if False:", gate),
+        unlogged.test_those_that_cannot_flush_stop_the_roll_and_that_is_said_once,
+    ),
+    (
+        rewritten(flush, "flush", "if lost and facts.override is None:", "if lost:", gate),
+        unlogged.test_a_person_gives_up_rows_that_cannot_flush,
+    ),
+    (
+        rewritten(flush, "_stops", "if facts.now >= asked.start_time + ROLLOUT_AGAIN:", "if False:"),
+        unlogged.test_one_with_little_in_memory_when_it_was_asked_is_asked_as_if_anew,
+    ),
+    (
+        rewritten(flush, "_stops", "meanwhile(give_back(stopped, facts), waits)", "waits"),
+        unlogged.test_those_that_cannot_flush_stop_the_roll_and_that_is_said_once,
+    ),
+    (
+        rewritten(flush, "flush", "done if facts.override is None or not lost else ", "done if True else ", gate),
+        unlogged.test_that_rows_are_given_up_is_said_by_whose_word_also_where_that_was_there_before,
+    ),
+    (
+        rewritten(flush, "_unlogged", " and region.leads", ""),
+        unlogged.test_what_a_datanode_that_is_down_had_in_memory_stops_nothing,
+    ),
+    (
+        rewritten(flush, "_stops", ', "reason": reason}', "}"),
+        unlogged.test_a_datanode_in_the_journal_whose_rows_no_longer_flush_keeps_its_turn_and_stays,
+    ),
+    (
+        rewritten(budget, "in_its_words", " or is_lossy", "", gate),
+        unlogged.test_a_datanode_in_the_journal_whose_rows_no_longer_flush_keeps_its_turn_and_stays,
     ),
     (
         rewritten(InMemory, "is_flushed_since", "size is not None and self.size < size", "False"),

@@ -58,7 +58,7 @@ class EventReason(StrEnum):
     """WALPurge, WALCluster: regions were asked to flush, so that less is kept or replayed."""
     FLUSH_FAILED = "FlushFailed"
     """Warning. WALPurge, WALCluster: the database refused to flush regions, or did not answer; the sentence names one.
-    It goes on without."""
+    It goes on without; a restart not where it would lose rows that no log has (UnloggedNotFlushed)."""
     HOLD_CHANGED = "HoldChanged"
     """WALBackupPolicy: its WALHold got the limits that are declared now."""
     HOLD_MOVED = "HoldMoved"

@@ -91,7 +91,11 @@ class Reason(StrEnum):
     TEMPLATE_NOT_OURS = "TemplateNotOurs"
     """Warning. Another operator owns the StatefulSet: the changed configuration needs seawall.dev/restart."""
     FLUSHING = "Flushing"
-    """Regions were asked to flush; it waits for them, two minutes at most."""
+    """Regions were asked to flush; it waits for them, two minutes at most, or as UnloggedNotFlushed says."""
+    UNLOGGED_NOT_FLUSHED = "UnloggedNotFlushed"
+    """Warning. Regions whose rows skip the log (skip_wal) did not flush in two minutes: a restart would lose what they
+    have in memory. They are asked again and again, and nothing is restarted before they did: find out why, as an object
+    store that does not answer. `seawall.dev/override-restart-gate` gives these rows up."""
     ENTERING_MAINTENANCE = "EnteringMaintenance"
     """The database is asked to enter maintenance, and a moment has to pass until all of it knows."""
     LEAVING_MAINTENANCE = "LeavingMaintenance"

@@ -160,7 +160,8 @@ ROLLOUT_FORBIDDEN_SECONDS = 10.0
 ROLLOUT_STUCK = timedelta(minutes=1)
 """After the time at which a pod should be gone."""
 ROLLOUT_TIMEOUT = timedelta(minutes=2)
-"""A region that cannot flush must not hold up a restart for ever; what it did not flush is replayed."""
+"""A region that cannot flush must not hold up a restart for ever: what it did not flush is replayed. Rows that no log
+has are waited for, or given up by a person."""
 ROLLOUT_AGAIN = timedelta(minutes=10)
 """A datanode that still waits then has new rows: its regions are asked anew."""
 MAINTENANCE_SETTLES = timedelta(seconds=10)

@@ -7,9 +7,12 @@ from datetime import timedelta
 
 import pytest
 
+from seawall.api.v1alpha1.cluster import WALClusterStatus
 from seawall.api.v1alpha1.rollout import RollStage
 from seawall.domain.datanodes.from_ledger import datanodes_by_id
 from seawall.domain.dataplane.in_memory import InMemory
+from seawall.domain.ledger.declarations import Grounds
+from seawall.domain.ledger.restarts import pod_that_restarts
 from tests.domain.datanodes.test_from_ledger import REPORTS, SNAPSHOT, sources
 from tests.domain.datanodes.test_transcripts import asked_to_flush, limited
 from tests.domain.datanodes.world import World
@@ -17,14 +20,20 @@ from tests.domain.datanodes.world import World
 SIZE = 4_096
 
 
-def rolled(unlogged: int | None, *, flush_first: bool = False, flushes: bool = True) -> World:
-    """All datanodes are restarted; one region of the second has so much that no log has."""
+def asked(unlogged: int | None, *, flush_first: bool = False, flushes: bool = True) -> World:
+    """All datanodes are to be restarted; one region of the second has so much that no log has."""
     world = limited(World(flushes=flushes), seconds=600, flush_first=flush_first)
     node = world.nodes[1]
     first, *others = node.datanode.regions
     changed = replace(first, unlogged_bytes=unlogged, in_memory=unlogged != 0)
     node.datanode = replace(node.datanode, regions=(changed, *others))
     world.request("monday")
+    return world
+
+
+def rolled(unlogged: int | None, *, flush_first: bool = False, flushes: bool = True) -> World:
+    """All of them are."""
+    world = asked(unlogged, flush_first=flush_first, flushes=flushes)
     world.run(1_000, until_stage=RollStage.COMPLETED)
     assert len(world.evicted) == 3
     return world
@@ -43,8 +52,79 @@ def test_they_are_waited_for_until_less_is_in_memory_and_no_longer() -> None:
     assert took < timedelta(seconds=10)
 
 
-def test_those_that_cannot_flush_are_waited_for() -> None:
-    assert rolled(SIZE, flushes=False).now - rolled(SIZE).now >= timedelta(minutes=1)
+def stopped() -> World:
+    """A roll that waits for rows that no log has; the datanode before is restarted."""
+    world = asked(SIZE, flushes=False)
+    world.run(900)
+    return world
+
+
+def test_those_that_cannot_flush_stop_the_roll_and_that_is_said_once() -> None:
+    world = stopped()
+    assert (world.evicted, world.entry, world.maintenance) == (["datanode-0"], None, False)
+    assert (world.status.stage, world.status.reason) == (RollStage.WAITING, "UnloggedNotFlushed")
+    assert "(regions 11)" in world.status.message
+    assert sum("event Warning UnloggedNotFlushed" in line for line in world.lines) == 1
+    world.flushes = True
+    world.run(300, until_stage=RollStage.COMPLETED)
+    assert len(world.evicted) == 3
+
+
+def test_a_person_gives_up_rows_that_cannot_flush() -> None:
+    world = stopped()
+    world.facts = replace(world.facts, override=Grounds("the bucket is gone", world.now + timedelta(hours=1)))
+    world.run(300, until_stage=RollStage.COMPLETED)
+    assert len(world.evicted) == 3
+
+
+def test_that_rows_are_given_up_is_said_by_whose_word_also_where_that_was_there_before() -> None:
+    world = asked(SIZE, flushes=False)
+    world.facts = replace(world.facts, override=Grounds("the bucket is gone", world.now + timedelta(hours=1)))
+    world.run(1_000, until_stage=RollStage.COMPLETED)
+    assert sum("event Warning UnloggedNotFlushed" in line for line in world.lines) == 1
+    assert any("they are given up" in line and "the bucket is gone" in line for line in world.lines)
+
+
+def test_what_a_datanode_that_is_down_had_in_memory_stops_nothing() -> None:
+    world = stopped()
+    node = world.nodes[1]
+    regions = tuple(replace(region, leads=False) for region in node.datanode.regions)
+    node.pod, node.datanode = replace(node.pod, ready=False), replace(node.datanode, regions=regions)
+    world.run(60)
+    assert world.evicted == ["datanode-0", "datanode-1"]
+
+
+def test_one_with_little_in_memory_when_it_was_asked_is_asked_as_if_anew() -> None:
+    """It is written to faster than it flushes, so that it never has less."""
+    world = stopped()
+    node = world.nodes[1]
+    first, *others = node.datanode.regions
+    node.datanode = replace(node.datanode, regions=(replace(first, unlogged_bytes=2 * SIZE), *others))
+    world.run(600)
+    assert world.status.reason == "UnloggedNotFlushed"
+    node.datanode = replace(node.datanode, regions=(replace(first, unlogged_bytes=SIZE + 1), *others))
+    world.run(300, until_stage=RollStage.COMPLETED)
+    assert len(world.evicted) == 3
+
+
+def test_a_datanode_in_the_journal_whose_rows_no_longer_flush_keeps_its_turn_and_stays() -> None:
+    world = asked(SIZE)
+    world.run(300, until_stage=RollStage.RESTARTING)
+    world.run(300, until_stage=RollStage.WAITING)
+    world.run(60, until_stage=RollStage.RESTARTING)
+    world.forbids, world.flushes = "not now", False
+    world.run(700)
+    world.forbids = None
+    world.run(600)
+    assert (world.evicted, world.maintenance) == (["datanode-0"], False)
+    assert (world.status.stage, world.status.reason) == (RollStage.RESTARTING, "UnloggedNotFlushed")
+    status = WALClusterStatus(restart=world.status, disruption=world.entry)
+    assert pod_that_restarts(status) is None, "replicas may move meanwhile"
+
+
+def test_what_is_in_the_log_too_is_waited_for_two_minutes_and_no_longer() -> None:
+    took = rolled(None, flush_first=True, flushes=False).now - rolled(None, flush_first=True).now
+    assert timedelta(minutes=5) < took < timedelta(minutes=6)
 
 
 def test_the_ledger_tells_what_they_have_in_memory() -> None:

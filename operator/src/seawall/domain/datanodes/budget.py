@@ -41,9 +41,9 @@ def keep_out(status: RestartStatus, name: str, facts: Facts, forbidden: str | No
 
 
 def in_its_words(tried: RollDecision, name: str, facts: Facts) -> RollDecision:
-    """The try, told as what it waits for; a database that does not answer is told instead of a budget."""
-    found = tried.status.forbidden
-    if found is None or facts.in_maintenance is None:
+    """The try, told as what it waits for; not of a budget where the database does not answer, or rows do not flush."""
+    found, is_lossy = tried.status.forbidden, tried.verdict.reason == Reason.UNLOGGED_NOT_FLUSHED
+    if found is None or facts.in_maintenance is None or is_lossy:
         return tried
     return saying(tried, Reason.DISRUPTION_BUDGET, _sentence(found, name))
 

@@ -12,11 +12,14 @@ from seawall.domain.datanodes.actions import FlushRegions
 from seawall.domain.datanodes.checks import Candidate, against
 from seawall.domain.datanodes.decision import RollDecision
 from seawall.domain.datanodes.facts import Datanode, Facts, RegionFacts
+from seawall.domain.datanodes.maintenance import give_back
 from seawall.domain.dataplane.in_memory import InMemory
-from seawall.domain.rollout.decision import changed, decided
-from seawall.domain.rollout.workload import Pod
+from seawall.domain.ledger.declarations import Grounds
+from seawall.domain.rollout.decision import changed, decided, meanwhile, saying
+from seawall.domain.rollout.workload import OVERRIDE_ANNOTATION, Pod
 from seawall.domain.rollout_reasons import Blocker, Reason
-from seawall.domain.times import ROLLOUT_AGAIN, ROLLOUT_TIMEOUT
+from seawall.domain.text import few
+from seawall.domain.times import ROLLOUT_AGAIN, ROLLOUT_TIMEOUT, ROLLOUT_WAITING_SECONDS
 
 MAX_REGIONS = 1_000
 
@@ -41,10 +44,51 @@ def flush(status: RestartStatus, pod: Pod, facts: Facts, stage: RollStage = Roll
         found = FlushBefore(uid=pod.uid, start_time=facts.now, regions=regions)
         return changed(status, Reason.FLUSHING, message, stage=stage, flush=found)
     waited_for = _waited_for(asked, datanode)
-    if not waited_for or facts.now >= asked.start_time + ROLLOUT_TIMEOUT:
+    is_late = facts.now >= asked.start_time + ROLLOUT_TIMEOUT
+    lost = _unlogged(waited_for, datanode) if is_late else ()
+    if lost and facts.override is None:
+        return _stops(status, asked, pod, facts, lost=lost, stage=stage)
+    if not waited_for or is_late:
         flushed = (*_recent(status, facts), Flushed(uid=pod.uid, time=asked.start_time))[-MAX_PODS:]
-        return changed(status, Reason.FLUSHING, message, flush=None, flushed=flushed)
+        done: RollDecision = changed(status, Reason.FLUSHING, message, flush=None, flushed=flushed)
+        return done if facts.override is None or not lost else _gives_up(done, pod, lost, facts.override)
     return decided(status, Reason.FLUSHING, message, (FlushRegions(waited_for),))
+
+
+def _stops(
+    status: RestartStatus, asked: FlushBefore, pod: Pod, facts: Facts, *, lost: tuple[int, ...], stage: RollStage
+) -> RollDecision:
+    """They are asked until they did, and the database is not in maintenance meanwhile.
+
+    One that is written to faster than it flushes may never have less than when it was asked, if it had little then: now
+    and then it is asked as if anew, with its two minutes over.
+    """
+    reason, stage = Reason.UNLOGGED_NOT_FLUSHED, RollStage.WAITING if stage is RollStage.FLUSHING else stage
+    update: dict[str, object] = {"stage": stage, "reason": reason}  # with which it is said before they are asked again
+    if facts.now >= asked.start_time + ROLLOUT_AGAIN:
+        regions = _candidates(facts.datanodes[pod.name], all_of_them=False)
+        update["flush"] = FlushBefore(uid=pod.uid, start_time=facts.now - ROLLOUT_TIMEOUT, regions=regions)
+    stopped = status.model_copy(update=update)
+    cure = f"Look for FlushFailed among the events; {OVERRIDE_ANNOTATION}: <reason>@<expiry> gives them up"
+    message = f"{_loss(pod, lost)}. {cure}"
+    but = "" if facts.override_problem is None else f". But {facts.override_problem}"
+    waits: RollDecision = decided(stopped, reason, f"{message}{but}", (FlushRegions(lost),), ROLLOUT_WAITING_SECONDS)
+    return meanwhile(give_back(stopped, facts), waits)
+
+
+def _gives_up(done: RollDecision, pod: Pod, lost: tuple[int, ...], override: Grounds) -> RollDecision:
+    message = f"{_loss(pod, lost)}: they are given up, {override.until_and_why}"
+    return saying(done, Reason.UNLOGGED_NOT_FLUSHED, message)
+
+
+def _loss(pod: Pod, lost: tuple[int, ...]) -> str:
+    return f"rows of {pod.name} that no log has did not flush, and a restart would lose them (regions {few(lost)})"
+
+
+def _unlogged(regions: tuple[int, ...], datanode: Datanode) -> tuple[int, ...]:
+    """Those of them whose rows in memory are nowhere else; of a process that is gone there are none any more."""
+    found = {region.region for region in datanode.regions if region.unlogged_bytes and region.leads}
+    return tuple(region for region in regions if region in found)
 
 
 def _recent(status: RestartStatus, facts: Facts) -> tuple[Flushed, ...]:

@@ -4,7 +4,8 @@
     -----------  ----------------------------  -------------------------------  ---------------------------------------
     (none)       —                             —                                a datanode is due (requests.py)
     Waiting      the request                   —                                the gate is open for one (checks.py)
-    Flushing     who was asked                 regions flush                    they did, or two minutes
+    Flushing     who was asked                 regions flush                    they did, or two minutes: but rows that
+                                                                                no log has are waited for
     Maintenance  that it is wanted             the database enters maintenance  it has been in it for ten seconds
     Restarting   the pod and its UID           the pod is evicted, or the       that pod is gone or going
                                                partition is lowered to it
@@ -49,6 +50,7 @@ WARNINGS = frozenset(
         Reason.RESTARTED_BY_OTHERS,
         Reason.PARTITION_NOT_OURS,
         Reason.TEMPLATE_NOT_OURS,
+        Reason.UNLOGGED_NOT_FLUSHED,
         Reason.DISRUPTION_BUDGET,
         Reason.SLOT_TAKEN,
         Reason.BUDGET_EXCEEDED,

@@ -16,7 +16,7 @@ from seawall.api.v1alpha1.disruption import Disruption, DisruptionKind, of_kind
 from seawall.api.v1alpha1.rollout import RestartStatus, RollStage
 from seawall.domain.columns import Mask, any_by
 from seawall.domain.ledger.tables import Bounds, Regions, Topics
-from seawall.domain.rollout_reasons import Blocker, FailureReason
+from seawall.domain.rollout_reasons import Blocker, FailureReason, Reason
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +46,7 @@ def _topics_of(datanodes: frozenset[int], regions: Regions, topics: Topics) -> M
 
 BEFORE_THE_RESTART = frozenset({RollStage.FLUSHING, RollStage.MAINTENANCE})
 
-WAITING_FOR_OTHERS = frozenset(Blocker) - {Blocker.REASSIGNMENT}
+WAITING_FOR_OTHERS = (frozenset(Blocker) - {Blocker.REASSIGNMENT}) | {Reason.UNLOGGED_NOT_FLUSHED}
 
 CRASHES = frozenset(
     {
