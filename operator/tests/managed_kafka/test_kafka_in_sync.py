@@ -96,6 +96,21 @@ def test_one_that_falls_behind_counts_no_more_at_once_and_no_other_one_may_go(wo
     assert world.violations == []
 
 
+@pytest.mark.parametrize("is_silent", [False, True])
+def test_one_whose_claim_is_deleted_does_not_count(world: InSyncWorld, *, is_silent: bool) -> None:
+    world.delete_claim(0)
+    world.kafka.unreachable = SILENT if is_silent else None
+    look(world, 1)
+    assert world.ready() == EVERYBODY - {0}
+    assert world.reason_of(0) is NodeReason.VOLUME_GOES
+    found = world.in_sync_condition()
+    assert found is not None
+    assert (found.reason, found.message) == ("NodesNotInSync", "wal-0 loses its volume with its pod")
+    for other in (1, 2):
+        world.drain(other)
+    assert world.evicted == []
+
+
 @pytest.mark.parametrize("node", [0, 100])
 def test_after_an_eviction_the_next_one_waits_until_the_first_is_back_and_in_sync(
     world: InSyncWorld, node: int

@@ -52,6 +52,10 @@ MUTANTS: tuple[Mutant, ...] = (
         of(stories.test_a_broker_whose_port_is_closed_does_not_count_when_it_is_open_again),
     ),
     (
+        rewritten(judge, "judge", "if case.loses_volume(node)", "if False", decide),
+        of(partial(stories.test_one_whose_claim_is_deleted_does_not_count, is_silent=True)),
+    ),
+    (
         rewritten(judge, "_of_broker", "is not BrokerState.ONLINE", "is None"),
         of(stories.test_a_broker_that_is_not_heard_from_does_not_count),
     ),

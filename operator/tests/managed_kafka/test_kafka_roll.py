@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 from collections import Counter
+from collections.abc import Callable
 from datetime import timedelta
 from typing import Literal
 
@@ -15,7 +16,7 @@ from seawall.api.v1alpha1.disruption import Disruption, DisruptionKind
 from seawall.api.v1alpha1.rollout import RollStage
 from seawall.domain.managed_kafka import properties
 from seawall.domain.managed_kafka.node import nodes_of
-from seawall.domain.managed_kafka.objects import ObjectKind, spec_hash
+from seawall.domain.managed_kafka.objects import ObjectKind, spec_hash, template_hash
 from seawall.handlers.metrics.rollout import RestartTelemetry
 from tests.fakes.kafka_reassigner import FakeReassigner
 from tests.worlds.kafka_roll_world import RollWorld
@@ -174,6 +175,67 @@ def test_a_topic_that_would_take_no_writes_is_named_and_a_person_may_answer_for_
     world.annotate(override_restart_gate=f"pair is a test@{expires}")
     rolled(world)
     assert any(each.reason == "RestartOverridden" for each in world.kube.events)
+
+
+@pytest.mark.parametrize("lose", [RollWorld.delete_claim, RollWorld.replace_claim])
+@pytest.mark.parametrize("is_let", [False, True])
+def test_a_node_whose_volume_would_go_with_its_pod_is_not_restarted(
+    world: RollWorld, lose: Callable[[RollWorld, int], None], *, is_let: bool
+) -> None:
+    """Broker 2 has the only copy of a topic; Kubernetes deletes its claim as soon as its pod is gone."""
+    world.kafka.add_topic("one", replicas=(2,), configs={"min.insync.replicas": "1"})
+    world.time.time += timedelta(seconds=5)
+    lose(world, 2)
+    if is_let:
+        let_through(world)
+    world.edit(config=CONFIG)
+    world.live(until=lambda: {*CONTROLLERS} <= set(world.evicted))
+    world.live(ticks=60)
+    assert not {*BROKERS} & set(world.evicted), "the budget of 2 lets nobody go"
+    assert world.roll().reason == "VolumeGoes"
+    assert "(wal-2-0). Do not delete that pod" in world.roll().message
+    world.annotate(format_volume=f"2: it is burnt@{in_an_hour(world)}")
+    if is_let:
+        world.live(until=lambda: 2 in world.evicted)
+    else:
+        world.live(until=lambda: world.roll().reason == "OnlyReplica")
+
+
+def test_a_node_that_does_not_run_keeps_a_claim_that_is_deleted_as_well(world: RollWorld) -> None:
+    """Its disk is all right; what it was made of is not."""
+    node = next(node for node in world.nodes if node.id == 1)
+    world.edit(config={"num.io.threads": "none"})
+    world.live(until=lambda: 1 in world.evicted)
+    world.broken[1] = template_hash(next(each for each in world.nodes if each.id == node.id), world.kafka.cluster_id)
+    world.live(until=lambda: world.objects.pods[WAL].get(1) is not None and bool(world.objects.pods[WAL][1].trouble))
+    world.delete_claim(1)
+    before = list(world.evicted)
+    let_through(world)
+    world.edit(config=CONFIG)
+    world.live(ticks=100)
+    assert world.evicted == before
+
+
+def test_while_a_claim_is_deleted_its_budget_lets_nobody_go(world: RollWorld) -> None:
+    world.delete_claim(2)
+    world.live(until=lambda: world.says("VolumeLost"))
+    world.live(ticks=20)
+    for node in (2, 0):
+        world.drain(node)
+    assert world.evicted == []
+    said = world.condition()
+    assert said is not None
+    assert "data-wal-2 is being deleted, and only its pod keeps it: do not delete the pod before" in said[2]
+    world.drain(101)
+    assert world.evicted == [101]
+
+
+def let_through(world: RollWorld) -> None:
+    world.annotate(override_restart_gate=f"the edit is urgent@{in_an_hour(world)}")
+
+
+def in_an_hour(world: RollWorld) -> str:
+    return (world.time.time + timedelta(hours=1)).isoformat()
 
 
 def test_a_newer_seawall_restarts_nothing_before_a_person_approves_just_that(

@@ -5,13 +5,17 @@ from __future__ import annotations
 import copy
 from collections.abc import Callable
 from functools import partial
+from types import MappingProxyType
 
 import pytest
 
 from seawall.controllers import kafka_roll, since
 from seawall.controllers.controller import Controller
+from seawall.domain.kafka_nodes import checks
 from seawall.domain.kafka_nodes.gate import KafkaNodeGate
-from seawall.domain.managed_kafka import decide, roll, roll_facts, rolling, staleness
+from seawall.domain.kafka_nodes.reasons import OVERRIDABLE, KafkaBlocker
+from seawall.domain.managed_kafka import decide, objects, plan, roll, roll_facts, rolling, scale, staleness
+from seawall.domain.managed_kafka.case import Case
 from seawall.domain.rollout import begin, machine
 from seawall.observe import kafka_nodes
 from tests.domain.kafka_nodes.test_kafka_mutants import all_templates_at_once
@@ -43,13 +47,51 @@ def nobody_asks_again(patch: Patch) -> None:
     patch.setattr(Controller, "_ask_again", lambda *_: None)
 
 
+def a_volume_goes_with_its_pod(patch: Patch) -> None:
+    """Whose claim is being deleted is not asked."""
+    patch.setattr(checks, "GATE", MappingProxyType({**checks.GATE, KafkaBlocker.VOLUME_GOES: lambda _: None}))
+
+
+def others_begin_whom_the_budget_keeps(patch: Patch) -> None:
+    """Only the node itself is asked, so the journal has one that cannot go, and nobody else may be restarted."""
+
+    def own(asked: checks.Candidate) -> str | None:
+        return asked.node.name if asked.node.loses_volume else None
+
+    patch.setattr(checks, "GATE", MappingProxyType({**checks.GATE, KafkaBlocker.VOLUME_GOES: own}))
+
+
+def let_through_with_its_volume(patch: Patch) -> None:
+    """A person's word about restarts is one about disks, too."""
+    patch.setattr(checks, "OVERRIDABLE", OVERRIDABLE | {KafkaBlocker.VOLUME_GOES})
+
+
 def an_edit_mends_nothing(patch: Patch) -> None:
     """Who does not come back is waited for, whatever the spec says by then."""
     patch.setattr(KafkaNodeGate, "mends", lambda *_: None)
 
 
+GOES = partial(stories.test_a_node_whose_volume_would_go_with_its_pod_is_not_restarted, lose=RollWorld.delete_claim)
+REPLACED = partial(
+    stories.test_a_node_whose_volume_would_go_with_its_pod_is_not_restarted, lose=RollWorld.replace_claim
+)
 SLOT = of(stories.test_nothing_goes_while_a_datanode_is_restarted_and_its_entry_stays)
 MUTANTS: tuple[Mutant, ...] = (
+    (a_volume_goes_with_its_pod, of(partial(GOES, is_let=True))),
+    (let_through_with_its_volume, of(partial(GOES, is_let=True))),
+    (
+        rewritten(Case, "loses_volume", "is_on(pod, volume)", "True"),
+        of(partial(REPLACED, is_let=True)),
+    ),
+    (
+        rewritten(Case, "loses_volume", " or pod.placed is not None", ""),
+        of(stories.test_a_node_that_does_not_run_keeps_a_claim_that_is_deleted_as_well),
+    ),
+    (
+        rewritten(objects, "budgets", "count if budget in kept else count - 1", "count - 1", plan, scale),
+        of(stories.test_while_a_claim_is_deleted_its_budget_lets_nobody_go),
+    ),
+    (others_begin_whom_the_budget_keeps, of(partial(GOES, is_let=True))),
     (nobody_asks_again, of(stories.test_a_person_who_pauses_right_before_the_act_is_in_time)),
     (
         rewritten(roll_facts, "is_caught_up", "return True", "pass"),

@@ -51,7 +51,7 @@ MUTANTS: tuple[Mutant, ...] = (
         of(stories.test_whoever_is_declared_again_before_its_stop_is_restarted_as_before),
     ),
     (
-        rewritten(objects, "budgets", '"AlwaysAllow" if count == 1 else ', "", plan, scale),
+        rewritten(objects, "budgets", '"AlwaysAllow" if needed == 0 else ', "", plan, scale),
         of(stories.test_the_only_controller_that_an_edit_broke_is_mended_by_an_edit, stories.ONE_CONTROLLER),
     ),
     (

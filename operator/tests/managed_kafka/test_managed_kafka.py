@@ -385,10 +385,11 @@ def test_a_claim_that_was_replaced_under_a_pod_counts_when_the_pod_is_made_anew(
     world.time.time += timedelta(seconds=5)
     world.replace_claim(2)
     world.live()
+    what = "another one than its pod has: delete the pod only if this one has the same disk"
     assert world.condition() == (
         "False",
         "VolumeLost",
-        "node 2: its volume data-wal-2 is another one; Kafka still hears from it",
+        f"node 2: its volume data-wal-2 is {what} (docs/kafka.md#a-claim-is-deleted); Kafka still hears from it",
     )
     world.kill(2)
     world.live()

@@ -295,7 +295,7 @@ MUTANTS: tuple[Mutant, ...] = (
         of_a_world(stories.test_a_node_that_kafka_has_never_heard_from_has_nothing_to_restore),
     ),
     (
-        rewritten(tokens, "_restored", "not pod.is_started or not _is_on(pod, volume)", "not pod.is_started"),
+        rewritten(tokens, "_restored", "not pod.is_started or not is_on(pod, volume)", "not pod.is_started"),
         of_a_world(stories.test_a_claim_that_was_replaced_under_a_pod_counts_when_the_pod_is_made_anew),
     ),
     (

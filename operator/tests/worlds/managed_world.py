@@ -547,6 +547,11 @@ class ManagedWorld:
         self.kill(node)
         self.replace_claim(node)
 
+    def delete_claim(self, node: int) -> None:
+        """Somebody deletes its PersistentVolumeClaim, which waits for its pod."""
+        place = (ObjectKind.VOLUME, Key(WAL.namespace, f"data-wal-{node}"))
+        self.objects.meta[place] = replace(self.objects.meta[place], is_terminating=True)
+
     def replace_claim(self, node: int) -> None:
         """Its PersistentVolumeClaim is another one, with the disk that it had."""
         place = (ObjectKind.VOLUME, Key(WAL.namespace, f"data-wal-{node}"))

@@ -59,6 +59,7 @@ WORSE: tuple[tuple[KafkaBlocker, Worsening], ...] = (
     (KafkaBlocker.CERTIFICATES, lambda facts: replace(facts, certificates_problem="Secret tls does not exist")),
     (KafkaBlocker.VERSION, lambda facts: replace(facts, version_problem="metadata.version is finalized at 30")),
     (KafkaBlocker.NOT_BELIEVED, lambda facts: with_node(facts, 0, stranger="nodes 1, 2 began with another CA")),
+    (KafkaBlocker.VOLUME_GOES, lambda facts: with_node(facts, 0, loses_volume=True)),
     (KafkaBlocker.KAFKA_UNREACHABLE, lambda facts: replace(facts, kafka_problem="no broker answers")),
     (KafkaBlocker.KAFKA_UNREACHABLE, lambda facts: replace(facts, partitions=None)),
     (KafkaBlocker.NODE_NOT_ONLINE, unready),

@@ -4,6 +4,7 @@
     ------------------------  -----------------------------------------------------------------------
     it is not in sync         False, at once
     another container         False, at once, whether Kafka answers or not
+    its volume goes with it   the same
     it is in sync             True, when a look before has shown the same container so; or it stays True
     nothing (not known)       what it was
 

@@ -1,7 +1,7 @@
 """Whether a node of a managed Kafka is in sync, by what its pod and Kafka say; pure.
 
 What is not known changes nothing: the condition of the pod stays as it is. That the container of which it was said is
-gone is known without Kafka.
+gone is known without Kafka, and that its claim goes.
 """
 
 from __future__ import annotations
@@ -44,6 +44,8 @@ def judge(case: Case, node: Node, pod: FoundPod) -> NodeReason | None:
     """How a node is, as this look shows it; None: it is not known."""
     if not pod.container or not pod.is_ready:
         return NodeReason.NOT_RUNNING
+    if case.loses_volume(node):  # others may soon have to do without it
+        return NodeReason.VOLUME_GOES
     answer = case.observed.kafka
     if isinstance(answer, str):
         return None

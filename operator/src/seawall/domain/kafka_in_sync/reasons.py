@@ -27,6 +27,9 @@ class NodeReason(StrEnum):
     """False. The container does not run, or its port is not open yet."""
     RESTARTED = "Restarted"
     """False. The container began anew, and Kafka has not shown it in sync since."""
+    VOLUME_GOES = "VolumeGoes"
+    """False. The claim of its volume is being deleted, or was replaced, so what is on it goes with the pod: do not
+    delete the pod (docs/kafka.md#a-claim-is-deleted). Its budget lets nobody be evicted meanwhile."""
     NOT_HEARD = "NotHeard"
     """False. The broker is fenced, or has not registered: Kafka does not hear from it."""
     NOT_IN_SYNC = "ReplicasNotInSync"
@@ -39,6 +42,7 @@ SENTENCES = {
     NodeReason.IN_SYNC: "is in sync",
     NodeReason.NOT_RUNNING: "does not run, or its port is not open yet",
     NodeReason.RESTARTED: "began anew and was not seen in sync since",
+    NodeReason.VOLUME_GOES: "loses its volume with its pod",
     NodeReason.NOT_HEARD: "is not heard from by Kafka",
     NodeReason.NOT_IN_SYNC: "has replicas that are not in sync",
     NodeReason.NOT_CAUGHT_UP: "is no voter that has caught up",

@@ -56,6 +56,12 @@ def _would_be_a_stranger(asked: Candidate) -> str | None:
     return asked.node.stranger
 
 
+def _a_volume_goes(asked: Candidate) -> str | None:
+    """Its own; or, while it runs, another one's of its budget, which lets nobody go then."""
+    alike = (each for each in asked.others if each.is_broker == asked.node.is_broker and not asked.node.has_stopped)
+    return first_few(each.name for each in (asked.node, *alike) if each.loses_volume)
+
+
 def _kafka_is_silent(asked: Candidate) -> str | None:
     if asked.facts.kafka_problem is not None:
         return asked.facts.kafka_problem
@@ -143,6 +149,7 @@ GATE: Mapping[KafkaBlocker, Callable[[Candidate], str | None]] = MappingProxyTyp
         KafkaBlocker.CERTIFICATES: _cannot_come_back,
         KafkaBlocker.VERSION: _is_too_old,
         KafkaBlocker.NOT_BELIEVED: _would_be_a_stranger,
+        KafkaBlocker.VOLUME_GOES: _a_volume_goes,
         KafkaBlocker.KAFKA_UNREACHABLE: _kafka_is_silent,
         KafkaBlocker.NODE_NOT_ONLINE: _another_is_down,
         KafkaBlocker.QUORUM_DEGRADED: _quorum_is_degraded,

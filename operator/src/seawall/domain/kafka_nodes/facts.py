@@ -31,6 +31,7 @@ class KafkaNode:
         declared: the hash of what it is to be made of.
         stranger: why the others would not believe it if it was made anew; None: they would, or nobody knows.
         runs: whether its container does.
+        loses_volume: whether what is on its volume goes with its pod, and nobody has answered for it.
     """
 
     id: int
@@ -46,6 +47,7 @@ class KafkaNode:
     declared: str = ""
     stranger: str | None = None
     runs: bool = False
+    loses_volume: bool = False
 
     @property
     def name(self) -> str:

@@ -30,6 +30,11 @@ class KafkaBlocker(Explained):
         "With the certificate in its Secret, or the CAs there, it and the others would not believe each other.",
         "Keep the CA of before beside the new one; if all nodes were made anew since, let the restart through.",
     )
+    VOLUME_GOES = (
+        "VolumeGoes",
+        "A claim is being deleted, or was replaced, so what is on that volume goes with its pod.",
+        "Do not delete that pod, and do what KafkaNodesHealthy says (docs/kafka.md#a-claim-is-deleted).",
+    )
     KAFKA_UNREACHABLE = (
         "KafkaUnreachable",
         "Kafka does not answer, so nobody knows what a restart would take away.",
@@ -91,10 +96,11 @@ OVERRIDABLE = frozenset(KafkaBlocker) - {
     KafkaBlocker.PAUSED,
     KafkaBlocker.CERTIFICATES,
     KafkaBlocker.VERSION,
+    KafkaBlocker.VOLUME_GOES,
     KafkaBlocker.QUORUM_DEGRADED,
     KafkaBlocker.LAST_IN_SYNC,
 }
-"""What a person may let through: not the last copy, not the majority, and none that could not come back."""
+"""What a person may let through: not a disk, not the last copy, not the majority, and none that could not come back."""
 
 
 class KafkaCause(StrEnum):

@@ -19,7 +19,7 @@ from seawall.domain.managed_kafka.node import Node
 from seawall.domain.managed_kafka.objects import template_hash
 from seawall.domain.managed_kafka.releases import goes_back_to, why_too_old
 from seawall.domain.managed_kafka.renewal import ReadCertificate, annotation_of, parse_read, why_strangers
-from seawall.domain.managed_kafka.volumes import VolumeState, volume_state
+from seawall.domain.managed_kafka.volumes import VolumeState, is_on, volume_state
 
 EXAMPLE = "2: disk of node 2 broke, its rows are in the backup@2026-12-24T18:00:00Z"
 
@@ -87,6 +87,18 @@ class Case:
     def volume_state(self, node: Node) -> VolumeState:
         """How the volume of a node is."""
         return volume_state(self.identity.nodes.get(node.id), self.volume(node), self.pod(node))
+
+    def loses_volume(self, node: Node) -> bool:
+        """Whether what is on the volume of a node is there only as long as its pod is, and nobody has answered for it.
+
+        The claim is being deleted, and Kubernetes waits for the pod; or somebody took it from the pod by force. A pod
+        that does not run, but has its machine, has the disk as well; one that found it empty has nothing to lose.
+        """
+        pod, volume = self.pod(node), self.volume(node)
+        if pod is None or pod.has_empty_volume or not (pod.is_started or pod.placed is not None):
+            return False
+        is_kept = self.volume_state(node) in {VolumeState.HELD, VolumeState.FIRST}
+        return not is_kept and not (volume is not None and is_on(pod, volume)) and not self.may_format(node)
 
     @property
     def missing_voters(self) -> tuple[int, ...]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any
@@ -118,18 +118,28 @@ def node_objects(node: Node, cluster_id: str, certificate: str | None = None) ->
     )
 
 
-def budgets(cluster: Key, nodes: Iterable[Node]) -> Iterator[Manifest]:
-    """How many pods an eviction leaves. `maxUnavailable` would forget a singleton whose pod is absent (ADR 57)."""
+def budgets(cluster: Key, nodes: Iterable[Node], losing: Collection[int] = ()) -> Iterator[Manifest]:
+    """How many pods an eviction leaves. `maxUnavailable` would forget a singleton whose pod is absent (ADR 57).
+
+    Args:
+        cluster: the WALCluster.
+        nodes: whom they count.
+        losing: ids of nodes whose volumes go with their pods: where one is, nobody may go.
+    """
     counted: dict[str, int] = {}
+    kept = set[str]()
     for node in nodes:
         counted[node.budget] = counted.get(node.budget, 0) + 1
+        if node.id in losing:
+            kept.add(node.budget)
     for budget, count in sorted(counted.items()):
         selector = {names.KAFKA_LABEL: cluster.name, names.BUDGET_LABEL: budget}
         # One that is not in sync may lead what others lack: it goes only while all others are Ready. Where there are no
         # others, Kubernetes would never let one go that is not Ready: to it a budget of 0 pods is never healthy.
+        needed = count if budget in kept else count - 1
         spec = {
-            "minAvailable": count - 1,
-            "unhealthyPodEvictionPolicy": "AlwaysAllow" if count == 1 else "IfHealthyBudget",
+            "minAvailable": needed,
+            "unhealthyPodEvictionPolicy": "AlwaysAllow" if needed == 0 else "IfHealthyBudget",
             "selector": {"matchLabels": selector},
         }
         name = names.budget_name(cluster.name, budget)

@@ -22,7 +22,7 @@ from seawall.domain.managed_kafka.names import TEMPLATE_HASH_ANNOTATION, config_
 from seawall.domain.managed_kafka.network import first_policy, policy_actions
 from seawall.domain.managed_kafka.node import Node
 from seawall.domain.managed_kafka.objects import Manifest, ObjectKind, budgets, node_objects, volume
-from seawall.domain.managed_kafka.scale import begun_nodes, budgets_to_change, is_new
+from seawall.domain.managed_kafka.scale import begun_nodes, budgets_to_change, is_new, losing
 from seawall.domain.managed_kafka.tokens import recorded, tokens_now, wanted_tokens
 from seawall.domain.managed_kafka.volumes import VolumeState
 
@@ -79,7 +79,7 @@ def _objects(case: Case) -> Iterator[Manifest]:
     begins = begun_nodes(case)
     if len(begins) < len(case.nodes) and not case.identity.formed:
         return
-    wanted: Iterable[Manifest] = budgets(case.key, begins)
+    wanted: Iterable[Manifest] = budgets(case.key, begins, losing(case))
     for each in wanted:
         if (each.kind, each.name) not in case.observed.found.objects:
             yield each

@@ -43,7 +43,8 @@ class Reason(StrEnum):
     comes back whose StatefulSet somebody scaled to 0."""
     VOLUME_LOST = "VolumeLost"
     """False. A node's volume is empty, or gone, and records may be lost if it is formatted; the message names the
-    partitions. Bring the volume back, or set seawall.dev/format-volume (docs/kafka.md#a-volume-is-lost)."""
+    partitions. Or its claim is deleted, and the pod has all that is left: do not delete that pod. Bring the volume
+    back, or set seawall.dev/format-volume (docs/kafka.md#a-volume-is-lost)."""
     VOLUME_FOREIGN = "VolumeForeign"
     """False. There is something else on a node's volume than this node of this Kafka left there: it is neither read nor
     formatted. Put the right volume in its place."""

@@ -122,6 +122,7 @@ def _member(case: Case, node: Node, pod: FoundPod) -> KafkaNode:
         declared=declared,
         stranger=case.why_stranger(node),
         runs=pod.is_started,
+        loses_volume=case.loses_volume(node),
     )
 
 

@@ -29,12 +29,20 @@ def begun_nodes(case: Case) -> tuple[Node, ...]:
 
 
 def budgets_to_change(case: Case) -> Iterator[ChangeBudget]:
-    """They rise before a node is there, and fall when one that leaves has no pod any more."""
+    """They rise before a node is there, and fall when one that leaves has no pod any more.
+
+    While a pod has all that is left of a volume they let nobody go: no budget tells one pod from another.
+    """
     counted = [node for node in begun_nodes(case) if not is_out(case, node)]
-    for manifest in budgets(case.key, counted):
+    for manifest in budgets(case.key, counted, losing(case)):
         found = case.observed.found.objects.get((ObjectKind.BUDGET, manifest.name))
         if found is not None and not keeps_as(found, manifest):
             yield ChangeBudget(found, manifest)
+
+
+def losing(case: Case) -> frozenset[int]:
+    """The nodes whose volumes go with their pods."""
+    return frozenset(node.id for node in case.nodes if case.loses_volume(node))
 
 
 def keeps_as(found: FoundObject, budget: Manifest) -> bool:

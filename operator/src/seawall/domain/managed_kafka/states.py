@@ -105,6 +105,8 @@ def _of_lost(case: Case, node: Node) -> str:
     what = f"its volume {node.volume} is {'gone' if volume is None else 'another one'}"
     if pod is not None and pod.has_empty_volume:
         what = "its volume is empty"
+    elif case.loses_volume(node):
+        what = _of_losing(case, node)
     why_not = why_not_without(node, case.observed.kafka)
     if case.may_format(node):
         return f"{what}; it is formatted anew"
@@ -112,3 +114,14 @@ def _of_lost(case: Case, node: Node) -> str:
     if change is not None and change.node == node.id and change.message and why_not is not None:
         why_not = f"{why_not}: {change.message}"
     return f"{what}; {why_not or 'whether something is lost by it is looked at once more'}"
+
+
+def _of_losing(case: Case, node: Node) -> str:
+    """What its claim is, and what a person must not do."""
+    claim = case.observed.found.objects.get((ObjectKind.VOLUME, node.volume))
+    if claim is not None and not claim.is_terminating:
+        what = "another one than its pod has: delete the pod only if this one has the same disk"
+    else:
+        keeps = "only its pod keeps it: do not delete the pod before its PersistentVolume is set to Retain"
+        what = f"{'gone' if claim is None else 'being deleted'}, and {keeps}"
+    return f"its volume {node.volume} is {what} (docs/kafka.md#a-claim-is-deleted)"

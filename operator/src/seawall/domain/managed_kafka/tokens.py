@@ -18,12 +18,11 @@ from collections.abc import Mapping
 
 from seawall.domain.kafka import by_number
 from seawall.domain.managed_kafka.case import Case
-from seawall.domain.managed_kafka.found import FoundObject, FoundPod
 from seawall.domain.managed_kafka.identity import Identity, NodeRecord
 from seawall.domain.managed_kafka.names import format_name, token_key
 from seawall.domain.managed_kafka.node import Node
 from seawall.domain.managed_kafka.properties import voter_address
-from seawall.domain.managed_kafka.volumes import VolumeState, is_known
+from seawall.domain.managed_kafka.volumes import VolumeState, is_known, is_on
 from seawall.domain.partitions import BrokerState, Quorum, QuorumReplica
 from seawall.domain.times import MANAGED_KAFKA_CAUGHT_UP_MS
 
@@ -125,7 +124,7 @@ def _came_back(case: Case, node: Node, record: NodeRecord, quorum: Quorum | str)
     To attach a disk takes minutes, and the looks that lose its vote do not. Its pod has this claim and no other.
     """
     pod, volume = case.pod(node), case.volume(node)
-    if record.directory is not None or pod is None or volume is None or not pod.is_started or not _is_on(pod, volume):
+    if record.directory is not None or pod is None or volume is None or not pod.is_started or not is_on(pod, volume):
         return None
     found = heard_of(quorum, node.id, record.model_copy(update={"spent": ()}))
     return found if found is not None and (found.behind_ms or 0) <= MANAGED_KAFKA_CAUGHT_UP_MS else None
@@ -147,7 +146,7 @@ def _restored(case: Case, node: Node, record: NodeRecord) -> NodeRecord | None:
     volume, pod, answer = case.volume(node), case.pod(node), case.observed.kafka
     if volume is None or volume.uid == record.volume or not record.registered or token_key(node.id) in tokens_now(case):
         return None
-    if pod is None or not pod.is_started or not _is_on(pod, volume) or isinstance(answer, str):
+    if pod is None or not pod.is_started or not is_on(pod, volume) or isinstance(answer, str):
         return None
     heard = _registered(case, node, record)
     if heard is None or (record.directory is not None and heard.directory != record.directory):
@@ -156,11 +155,6 @@ def _restored(case: Case, node: Node, record: NodeRecord) -> NodeRecord | None:
     if follows is not None and (follows.behind_ms or 0) > MANAGED_KAFKA_CAUGHT_UP_MS:
         return None  # its disk of before may be who was heard from
     return heard.model_copy(update={"volume": volume.uid})
-
-
-def _is_on(pod: FoundPod, volume: FoundObject) -> bool:
-    """Whether the pod mounts this claim, and not one of the same name that somebody took from it by force."""
-    return pod.placed is not None and volume.created is not None and volume.created <= pod.placed
 
 
 def heard_of(quorum: Quorum | str, node: int, record: NodeRecord) -> QuorumReplica | None:

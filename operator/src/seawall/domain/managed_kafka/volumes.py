@@ -50,6 +50,11 @@ def volume_state(record: NodeRecord | None, volume: FoundObject | None, pod: Fou
     return VolumeState.LOST if pod is not None and pod.has_empty_volume else VolumeState.HELD
 
 
+def is_on(pod: FoundPod, volume: FoundObject) -> bool:
+    """Whether the pod mounts this claim, and not one of the same name that somebody took from it by force."""
+    return pod.placed is not None and volume.created is not None and volume.created <= pod.placed
+
+
 def is_known(node: Node, answer: KafkaAnswer | str) -> bool | None:
     """Whether Kafka has heard of a node of this id before, whatever the identity knows of it; None: nobody knows.
 
