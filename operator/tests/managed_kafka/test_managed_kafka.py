@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import json
 from collections.abc import Callable
 from dataclasses import replace
 from datetime import timedelta
@@ -18,6 +19,7 @@ from seawall.domain.errors import Conflict
 from seawall.domain.kafka import NoKafka, Unreachable
 from seawall.domain.managed_kafka.case import Case
 from seawall.domain.managed_kafka.found import FoundObject, KafkaAnswer, Observed, Record
+from seawall.domain.managed_kafka.identity import IDENTITY, Identity
 from seawall.domain.managed_kafka.objects import ObjectKind
 from seawall.domain.managed_kafka.roll import known_case
 from seawall.domain.managed_kafka.staleness import why_stale
@@ -619,6 +621,63 @@ def test_a_topic_is_not_made_by_an_old_decision(world: ManagedWorld) -> None:
     with pytest.raises(Conflict, match="node-2 may still format"):
         controller.perform(obj, decision.actions[0])
     assert pool_of(world) == []
+
+
+def test_no_topic_is_made_before_it_is_written_down_that_kafka_has_heard_from_all_nodes() -> None:
+    """Broker 2 registers and nobody looks; its disk is lost when it alone has all, and it may be formatted unasked."""
+    world = ManagedWorld(held={2})
+    world.live()
+    world.held.clear()
+    world.kubelet()
+    world.empty_disk(2)
+    world.kubelet()
+    process = world.process()
+    for _ in range(6):
+        process.tick(WAL)
+    assert world.tokens()["node-2"].startswith("join question-")
+    world.kubelet()
+    world.elect()
+    world.write()
+    assert 2 in world.kafka.brokers
+    assert not identity(world).formed
+    world.held = {1}
+    world.kill(1)
+    for _ in range(4):
+        world.elect()
+        world.write()
+    world.lose_disk(2)
+    world.go_on()
+    world.live()
+    assert world.violations == []
+    world.held.clear()
+    world.live(until=lambda: bool(world.kafka.logs))
+    assert identity(world).formed
+
+
+def test_no_topic_is_made_while_nobody_knows_whom_kafka_has_heard_from(world: ManagedWorld) -> None:
+    key, topics = Key(WAL.namespace, "wal-kafka-identity"), world.topics()
+    before = world.objects.records[key]
+    for record in (None, Record({}, "1"), Record(Identity(cluster_id=world.kafka.cluster_id).written(), "1")):
+        world.objects.records.pop(key, None)
+        world.objects.records |= {} if record is None else {key: record}
+        for _ in range(6):
+            topics.tick(WAL)
+        assert pool_of(world) == []
+    world.objects.records[key] = before
+    for _ in range(6):
+        topics.tick(WAL)
+    assert len(pool_of(world)) == 1
+
+
+def test_an_identity_of_an_older_seawall_is_formed_at_the_first_look(world: ManagedWorld) -> None:
+    """It says who registered, and nothing of the whole."""
+    key = Key(WAL.namespace, "wal-kafka-identity")
+    older = json.loads(world.objects.records[key].data[IDENTITY])
+    del older["formed"]
+    world.objects.records[key] = Record({IDENTITY: json.dumps(older)}, "1")
+    assert not identity(world).formed
+    world.live(ticks=3)
+    assert identity(world).formed
 
 
 def test_a_node_that_is_added_later_gets_a_token_for_the_pod_that_asked(world: ManagedWorld) -> None:

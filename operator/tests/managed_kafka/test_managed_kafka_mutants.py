@@ -90,6 +90,7 @@ def asks_first() -> None:
 
 restored_only_if = stories.test_a_claim_is_restored_only_if_all_that_tells_of_its_disk_is_known
 LOST = of_a_world(stories.test_a_disk_that_is_the_only_one_in_sync_is_not_formatted_and_the_partitions_are_named)
+NOT_READ = "if not isinstance(identity, Identity):"
 UNKNOWN_IS_SAFE = "if isinstance(answer, str):\n        return None\n    if False:"
 SCALED: tuple[Mutant, ...] = (
     (
@@ -254,12 +255,20 @@ MUTANTS: tuple[Mutant, ...] = (
         of_a_world(stories.test_a_node_that_is_added_later_gets_a_token_for_the_pod_that_asked),
     ),
     (
-        rewritten(tokens, "why_no_topics", "if unasked else", "if False else", kafka_nodes),
+        rewritten(tokens, "why_no_topics", "if unasked:", "if False:", kafka_nodes),
         of_a_world(stories.test_no_topic_is_made_while_any_pod_may_still_format_a_volume),
     ),
     (
         rewritten(tokens, "why_no_topics", "if tokens is None:", "if (tokens := tokens or {}) is None:", kafka_nodes),
         of_a_world(stories.test_no_topic_is_made_while_any_pod_may_still_format_a_volume),
+    ),
+    (
+        rewritten(tokens, "why_no_topics", "None if identity.formed", "None if True", kafka_nodes),
+        stories.test_no_topic_is_made_before_it_is_written_down_that_kafka_has_heard_from_all_nodes,
+    ),
+    (
+        rewritten(tokens, "why_no_topics", NOT_READ, f"{NOT_READ}\n        return None\n    if False:", kafka_nodes),
+        of_a_world(stories.test_no_topic_is_made_while_nobody_knows_whom_kafka_has_heard_from),
     ),
     (topics_by_an_old_decision, of_a_world(stories.test_a_topic_is_not_made_by_an_old_decision)),
     (

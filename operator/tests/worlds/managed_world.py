@@ -33,7 +33,7 @@ from seawall.domain.managed_kafka.network import network_policy
 from seawall.domain.managed_kafka.node import Node
 from seawall.domain.managed_kafka.objects import ObjectKind
 from seawall.domain.managed_kafka.pods import CONFIG_VOLUME
-from seawall.domain.managed_kafka.tokens import why_no_topics
+from seawall.observe.kafka_nodes import why_forming
 from seawall.observe.ledger import LedgerObserver
 from seawall.observe.opened_cluster import ClusterOpener
 from seawall.ports import DataPlaneParts
@@ -449,8 +449,8 @@ class ManagedWorld:
 
     def _may_have_topics(self) -> bool:
         """As the controller of WALClusters asks before it makes them."""
-        record = self.objects.records.get(Key(WAL.namespace, format_name(WAL.name)))
-        return self.formats_everything or why_no_topics(WAL.name, None if record is None else record.data) is None
+        found = self.kube.get(WALCluster, WAL)
+        return self.formats_everything or (found is not None and why_forming(self.kube, found) is None)
 
     def _log(self, node: int, topic: str) -> int:
         disk = self.disk_of(node)

@@ -10,8 +10,9 @@ from seawall.api.v1alpha1.cluster import WALCluster
 from seawall.domain.errors import OutsideUnavailable, Refused
 from seawall.domain.kafka import KafkaConnection, NoKafka
 from seawall.domain.kafka_log import TopicFailure
-from seawall.domain.managed_kafka.found import FoundKafka, KafkaAnswer
-from seawall.domain.managed_kafka.names import format_name
+from seawall.domain.managed_kafka.found import FoundKafka, KafkaAnswer, Record
+from seawall.domain.managed_kafka.identity import read_identity
+from seawall.domain.managed_kafka.names import format_name, identity_name
 from seawall.domain.managed_kafka.node import Node
 from seawall.domain.managed_kafka.staleness import why_stale
 from seawall.domain.managed_kafka.tokens import why_no_topics
@@ -34,8 +35,9 @@ def why_forming(kube: Kube, cluster: WALCluster) -> str | None:
     key = cluster.metadata.key
     if cluster.managed_kafka is None:
         return None
-    tokens = kube.get_config_map(Key(key.namespace, format_name(key.name)))
-    return why_no_topics(key.name, None if tokens is None else tokens.data)
+    tokens, kept = (kube.get_config_map(Key(key.namespace, name(key.name))) for name in (format_name, identity_name))
+    identity = read_identity(None if kept is None else Record(kept.data, ""))
+    return why_no_topics(key.name, None if tokens is None else tokens.data, identity)
 
 
 @dataclass(frozen=True, slots=True)

@@ -90,7 +90,7 @@ def found_nodes(cluster: Key, kafka: ManagedKafka, found: FoundKafka) -> tuple[N
 
 def _ids_of(cluster: Key, kafka: ManagedKafka, found: FoundKafka) -> Ids:
     """What the identity, and objects, tell of node ids."""
-    identity = _read(found.identity)
+    identity = read_identity(found.identity)
     records = identity.nodes if isinstance(identity, Identity) else {}
     used = frozenset(records) if isinstance(identity, Identity) else _remembered(cluster, kafka, found)
     stopped = {each.node for each in found.objects.values() if each.is_taken_out and each.node is not None}
@@ -127,7 +127,7 @@ def find_identity(nodes: Iterable[Node], observed: Observed, pinned: str | None)
         pinned: the cluster id in the status.
     """
     nodes = tuple(nodes)
-    kept = _read(observed.found.identity)
+    kept = read_identity(observed.found.identity)
     volumes = _volumes(nodes, observed.found, is_kept=kept is not None)
     contradiction = kept if isinstance(kept, Unclear) else _contradiction(kept, volumes.values(), pinned, observed)
     if kept is None or contradiction is not None:
@@ -175,7 +175,8 @@ def _without_record(
     return _rebuilt(cluster_id, nodes, volumes)
 
 
-def _read(record: Record | None) -> Identity | Unclear | None:
+def read_identity(record: Record | None) -> Identity | Unclear | None:
+    """What its ConfigMap says; None: it is not there."""
     if record is None:
         return None
     try:

@@ -9,7 +9,8 @@
 
 A token is there as long as its reason is: it goes when Kafka has heard from the node, and when its pod is another one.
 None is given before all nodes have volumes (plan.py). A pod formats without a question once. The pool's topics are
-made when all tokens answer questions, or a disk that is lost at once would take along what it alone has.
+made when Kafka is formed and all tokens answer questions, or a disk that is lost at once would take along what it alone
+has.
 """
 
 from __future__ import annotations
@@ -18,8 +19,8 @@ from collections.abc import Mapping
 
 from seawall.domain.kafka import by_number
 from seawall.domain.managed_kafka.case import Case
-from seawall.domain.managed_kafka.identity import Identity, NodeRecord
-from seawall.domain.managed_kafka.names import format_name, token_key
+from seawall.domain.managed_kafka.identity import Identity, NodeRecord, Unclear
+from seawall.domain.managed_kafka.names import format_name, identity_name, token_key
 from seawall.domain.managed_kafka.node import Node
 from seawall.domain.managed_kafka.properties import voter_address
 from seawall.domain.managed_kafka.volumes import VolumeState, is_known, is_on
@@ -173,17 +174,24 @@ def _is_heard(replica: QuorumReplica, quorum: Quorum, spent: tuple[str, ...]) ->
     return (replica.behind_ms is not None or replica.id == quorum.leader) and replica.directory_id not in spent
 
 
-def why_no_topics(cluster: str, tokens: Mapping[str, str] | None) -> str | None:
+def why_no_topics(cluster: str, tokens: Mapping[str, str] | None, identity: Identity | Unclear | None) -> str | None:
     """Why nobody may make topics yet; None: a disk that is lost now is not formatted without asking.
+
+    Until the identity says that it is formed, a node that registered unseen gets a first token for each empty disk.
 
     Args:
         cluster: the name of the WALCluster.
         tokens: what is in the ConfigMap of the tokens; None: it is not there.
+        identity: as its ConfigMap says it.
     """
     if tokens is None:
         return f"who may format a volume is not known: ConfigMap {format_name(cluster)} is not there"
     unasked = sorted((key for key, token in tokens.items() if not _answers(token)), key=by_number)
-    return f"{', '.join(unasked)} may still format a volume: Kafka has not heard from all nodes" if unasked else None
+    if unasked:
+        return f"{', '.join(unasked)} may still format a volume: Kafka has not heard from all nodes"
+    if not isinstance(identity, Identity):
+        return f"which nodes Kafka has heard from is not known: ConfigMap {identity_name(cluster)} cannot be read"
+    return None if identity.formed else "it is not written down yet that Kafka has heard from all nodes"
 
 
 def _answers(token: str) -> bool:
