@@ -23,8 +23,9 @@ from tests.worlds.secured_world import NODES, OPERATOR, SecuredWorld
 
 LIVES_ALL = os.environ.get("ADVERSARY") == "all"
 EVERY = 1 if LIVES_ALL else 401
-ENDS = {"AllOnline", "CertificatesUnusable", "RollingNodes"}
-"""Nobody restarts in this world: that nodes have not read a certificate that fits stands as RollingNodes."""
+ENDS = {"AllOnline", "CertificatesUnusable", "RollingNodes", "NotAsked"}
+"""Nobody restarts in this world: that nodes have not read a certificate that fits stands as RollingNodes. An operator
+that has lost its Secret asks nobody."""
 Move = Callable[[SecuredWorld], object]
 
 

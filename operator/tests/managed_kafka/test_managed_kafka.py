@@ -18,6 +18,7 @@ from seawall.api.v1alpha1.managed_kafka_status import NodeState
 from seawall.domain.errors import Conflict
 from seawall.domain.kafka import NoKafka, Unreachable
 from seawall.domain.managed_kafka.case import Case
+from seawall.domain.managed_kafka.decide import standing
 from seawall.domain.managed_kafka.found import FoundObject, KafkaAnswer, Observed, Record
 from seawall.domain.managed_kafka.identity import IDENTITY, Identity
 from seawall.domain.managed_kafka.objects import ObjectKind
@@ -342,6 +343,23 @@ def test_while_kafka_does_not_answer_nothing_is_formatted(world: ManagedWorld) -
     world.lose_disk(0)
     assert "what else has its records is not known" in until_lost(world)
     assert world.tokens() == {}
+
+
+def test_while_kafka_does_not_answer_nobody_says_that_it_is_well(world: ManagedWorld) -> None:
+    """One look is enough, as it is for KafkaReachable and KafkaNodesInSync."""
+    before, events = states(world), len(world.kube.events)
+    world.kafka.unreachable = NoKafka(Unreachable.NOT_ANSWERING, "no answer")
+    world.live(ticks=2)
+    assert world.condition() == ("Unknown", "NotAsked", "Kafka does not answer")
+    assert states(world) == before
+    assert standing(world.found()) is None, "who asks Kafka itself says that it does not answer"
+    world.kill(2)
+    world.live(ticks=4)
+    assert world.says("NodesNotOnline"), "what is seen to be wrong is told"
+    world.kafka.unreachable = None
+    world.live()
+    assert world.says("AllOnline")
+    assert [each.reason for each in world.kube.events[events:]] == ["NodesNotOnline", "AllOnline"]
 
 
 def test_a_volume_that_somebody_made_anew_is_not_formatted(world: ManagedWorld) -> None:

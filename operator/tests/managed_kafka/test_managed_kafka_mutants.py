@@ -270,6 +270,14 @@ MUTANTS: tuple[Mutant, ...] = (
         rewritten(tokens, "why_no_topics", NOT_READ, f"{NOT_READ}\n        return None\n    if False:", kafka_nodes),
         of_a_world(stories.test_no_topic_is_made_while_nobody_knows_whom_kafka_has_heard_from),
     ),
+    (
+        rewritten(decide, "_as_far_as_known", "isinstance(answer, str)", "False"),
+        of_a_world(stories.test_while_kafka_does_not_answer_nobody_says_that_it_is_well),
+    ),
+    (
+        rewritten(decide, "_as_far_as_known", " and verdict.reason in WELL", ""),
+        of_a_world(stories.test_while_kafka_does_not_answer_nobody_says_that_it_is_well),
+    ),
     (topics_by_an_old_decision, of_a_world(stories.test_a_topic_is_not_made_by_an_old_decision)),
     (
         rewritten(tokens, "_registered", 'update={"registered": True}', 'update={"registered": False}'),

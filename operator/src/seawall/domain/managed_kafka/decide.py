@@ -16,10 +16,10 @@ from seawall.domain.conditions import (
     ConditionBuilder,
     Outlook,
     Verdict,
-    as_status,
     find_condition,
     loss_event,
     of_kinds,
+    status_of,
     with_own,
 )
 from seawall.domain.decision import FAILURES, Decision, Failure, Published, silent
@@ -97,9 +97,15 @@ def _manage(case: Case) -> ManagedDecision:
     if (former := of_a_former_life(case)) is not None:
         message = f"{former} is of an earlier WALCluster of this name: it has to go first"
         return _publishing(case.cluster, case.observed, _verdict(Reason.FORMER_LIFE, message), managed=status)
-    verdict = _with_why_silent(case, _judge(case, statuses))
+    verdict = _with_why_silent(case, _as_far_as_known(case, _judge(case, statuses)))
     decision = _publishing(case.cluster, case.observed, verdict, *plan(case), managed=status)
     return replace(decision, pace=MANAGED_KAFKA_LOST_SECONDS) if decision.actions and _is_lost(case) else decision
+
+
+def _as_far_as_known(case: Case, verdict: Verdict) -> Verdict:
+    """What pods and memory show to be well is not known to be, while Kafka does not say so; what is wrong is."""
+    answer = case.observed.kafka
+    return _verdict(Reason.NOT_ASKED, answer) if isinstance(answer, str) and verdict.reason in WELL else verdict
 
 
 def _with_why_silent(case: Case, verdict: Verdict) -> Verdict:
@@ -230,8 +236,7 @@ def _publishing(
     nodes = managed or cluster.status.managed_kafka or ManagedKafkaStatus()
 
     def publish(found: Verdict) -> Published[WALClusterStatus]:
-        holds = as_status(found.outlook is Outlook.READY)
-        own = build(KIND, holds, found.reason, found.message)
+        own = build(KIND, status_of(found, {Reason.NOT_ASKED}), found.reason, found.message)
         if is_paused and actions and found.reason not in FAILURES:
             own = build(KIND, "Unknown", Reason.PAUSED, f"{PAUSED_ANNOTATION} is set; {found.message}")
         conditions = with_own(cluster.status.conditions, (own,), (KIND,))
@@ -250,9 +255,14 @@ def own_conditions(status: WALClusterStatus) -> tuple[Condition, ...]:
 
 
 def standing(cluster: WALCluster) -> Verdict | None:
-    """What keeps a managed Kafka from answering, as its controller says; None: nothing, or it is not managed."""
+    """What keeps a managed Kafka from answering, as its controller says; None: nothing, or it is not managed.
+
+    That Kafka does not answer is no reason why: whoever asks for this has asked by itself.
+    """
     found = find_condition(cluster.status.conditions, KIND)
     if cluster.status.managed_kafka is None or found is None or found.status == "True":
+        return None
+    if found.reason == Reason.NOT_ASKED:
         return None
     outlook = Outlook.STALLED if found.reason in NEEDS_A_PERSON else Outlook.PROGRESSING
     return Verdict(outlook, found.reason, found.message, MANAGED_KAFKA_POLL_SECONDS)

@@ -69,6 +69,9 @@ class Reason(StrEnum):
     EMPTIED_DISK_MAY_LEAD = "EmptiedDiskMayLead"
     """False. Kafka's feature eligible.leader.replicas.version is at 0, so a disk that was emptied may lead: run
     `kafka-features.sh upgrade --feature eligible.leader.replicas.version=1`."""
+    NOT_ASKED = "NotAsked"
+    """Unknown. Kafka was not asked, or did not answer; the message says why. All else is well as far as pods show it;
+    status.managedKafka.nodes are as Kafka said last."""
     PAUSED = "Paused"
     """Unknown. seawall.dev/paused is set: nothing is made, given or taken."""
 
