@@ -20,6 +20,9 @@ from tests.datanodes.test_restart_budget import SENTENCE, BudgetWorld, forbidden
 from tests.domain.datanodes.builders import METASRV, NOW, make_facts, make_pod, with_datanode
 from tests.worlds.restart_world import TOPICS
 
+MUCH = 1 << 30
+"""Bytes in memory, more than is written in a story."""
+
 
 @dataclass
 class Unlogged(BudgetWorld):
@@ -98,6 +101,26 @@ def test_a_datanode_whose_gate_was_shut_for_long_flushes_anew_before_it_goes() -
         world.annotate(paused=None)
         world.settle(until=lambda: world.restart().flush is not None)
     assert (world.restart().stage, world.went) == (RollStage.RESTARTING, []), "its turn is not over"
+    world.settle()
+    assert sorted(world.went) == ALL
+    assert max(world.unflushed) < ROLLOUT_AGAIN
+
+
+def test_a_flush_counts_from_when_it_was_asked_for() -> None:
+    """After it less is in memory than before, for as long as one likes: that alone says nothing of how much."""
+    world = unlogged()
+    world.annotate(paused="true")
+    waits(world, seconds=700)
+    for region in world.data_plane.regions.values():
+        region.memtable_bytes += MUCH
+    world.flushed.clear()
+    world.annotate(paused=None)
+    world.settle(until=lambda: bool(world.flushed))
+    world.annotate(paused="true")
+    waits(world, seconds=700)
+    led = [world.data_plane.regions[region] for region in world.flushed]
+    assert 0 < max(region.memtable_bytes for region in led) < MUCH
+    world.annotate(paused=None)
     world.settle()
     assert sorted(world.went) == ALL
     assert max(world.unflushed) < ROLLOUT_AGAIN

@@ -28,7 +28,7 @@ MUTANTS: tuple[Mutant, ...] = (
     ),
     (
         rewritten(flush, "flush", "time=asked.start_time", "time=facts.now", gate),
-        SHUT_FOR_LONG,
+        stories.test_a_flush_counts_from_when_it_was_asked_for,
     ),
     (
         rewritten(DatanodeGate, "measured_anew", "return measured_anew(entry, status, self.facts)", "return entry"),

@@ -25,6 +25,8 @@ COMMAND = re.compile(r"kubectl (?:-n \S+ )?annotate (?:\\\n|[^`\n])*")
 OURS = re.compile(r"seawall\.dev/|strimzi\.io/")
 PATCH = re.compile(r"kubectl (?:-n \S+ )?patch ([a-z]+) (?:[^`\n']|\\\n)*?-p '(\{[^']*\})'")
 MANAGER = "--field-manager=by-hand"
+KUBERNETES_OWN = {"pv"}
+"""Kinds that pages patch and whose fields no CRD of ours has."""
 
 
 def commands(text: str) -> list[str]:
@@ -60,8 +62,8 @@ def test_the_command_line_is_no_manager_that_flux_takes_for_kubectl() -> None:
 
 
 def patches(text: str) -> list[tuple[str, dict[str, Any]]]:
-    """Kind, as it is typed, and body of each merge patch of a page."""
-    return [(kind, json.loads(body)) for kind, body in PATCH.findall(text)]
+    """Kind, as it is typed, and body of each merge patch of a page, but for those of Kubernetes' own kinds."""
+    return [(kind, json.loads(body)) for kind, body in PATCH.findall(text) if kind not in KUBERNETES_OWN]
 
 
 def unknown_fields(kind: str, body: Mapping[str, Any]) -> list[str]:
