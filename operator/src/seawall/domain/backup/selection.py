@@ -8,7 +8,7 @@ from before the chain: it could not be restored, however many backups continued 
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 
 from seawall.api.v1alpha1.backup import BackedUpTopic
@@ -66,17 +66,19 @@ def select(
     waits = new | {name: why for name, why in left.items() if why in PASSING}
     known = {name: why for name, why in waits.items() if name in topics.rows}
     selection = Selection(tuple(found), idle, left, watched_too_briefly=topics.is_young(known))
-    fallen = (why for name in read if (why := _fallen(topics, name, needed.get(name))) is not None)
     unsure = {name: why for name in read if (why := topics.why_first_read_unknown(name)) is not None}
-    return BackupSelection(selection, waits, unsure, breaks[0] if breaks else None, next(fallen, None))
+    return BackupSelection(selection, waits, unsure, breaks[0] if breaks else None, _first_fallen(topics, read, needed))
 
 
 def find_fallen(observation: Observation, bracketed: Mapping[str, int]) -> str | None:
     """That a snapshot of now may need more of a topic than was recorded before it, in one clause; None: it does not."""
     topics = Topics(observation, lambda name: name in bracketed)
     left = topics.against(UNREADABLE)
-    fallen = (_fallen(topics, name, bracketed[name]) for name in topics.rows if name not in left)
-    return next((why for why in fallen if why is not None), None)
+    return _first_fallen(topics, (name for name in topics.rows if name not in left), bracketed)
+
+
+def _first_fallen(topics: Topics, names: Iterable[str], needed: Mapping[str, int]) -> str | None:
+    return next((why for name in names if (why := _fallen(topics, name, needed.get(name))) is not None), None)
 
 
 def _fallen(topics: Topics, name: str, needed: int | None) -> str | None:

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections import Counter
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any
@@ -118,7 +119,7 @@ def node_objects(node: Node, cluster_id: str, certificate: str | None = None) ->
     )
 
 
-def budgets(cluster: Key, nodes: Iterable[Node], losing: Collection[int] = ()) -> Iterator[Manifest]:
+def budgets(cluster: Key, nodes: Collection[Node], losing: Collection[int] = ()) -> Iterator[Manifest]:
     """How many pods an eviction leaves. `maxUnavailable` would forget a singleton whose pod is absent (ADR 57).
 
     Args:
@@ -126,12 +127,8 @@ def budgets(cluster: Key, nodes: Iterable[Node], losing: Collection[int] = ()) -
         nodes: whom they count.
         losing: ids of nodes whose volumes go with their pods: where one is, nobody may go.
     """
-    counted: dict[str, int] = {}
-    kept = set[str]()
-    for node in nodes:
-        counted[node.budget] = counted.get(node.budget, 0) + 1
-        if node.id in losing:
-            kept.add(node.budget)
+    counted = Counter(node.budget for node in nodes)
+    kept = {node.budget for node in nodes if node.id in losing}
     for budget, count in sorted(counted.items()):
         selector = {names.KAFKA_LABEL: cluster.name, names.BUDGET_LABEL: budget}
         # One that is not in sync may lead what others lack: it goes only while all others are Ready. Where there are no
