@@ -32,7 +32,7 @@ from tests.fakes.workloads import FakeWorkloads
 from tests.worlds.managed_world import CONTROLLERS, SPEC, WAITS, WAL, ManagedWorld
 from tests.worlds.purge_world import Guard
 
-CHANGES = frozenset({"create", "change_budget", "renew_template", "write_record", "replace_status", "evict"})
+CHANGES = frozenset({"create", "change_budget", "renew_template", "write_record", "replace_status", "evict", "delete"})
 CATCHES_UP = 3
 """Looks."""
 NO_DATABASE: Any = None

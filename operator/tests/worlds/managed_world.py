@@ -317,6 +317,8 @@ class ManagedWorld:
         if disk is None:
             self.objects.update_pod(WAL, node.id, trouble="persistentvolumeclaim not found")
             return
+        if (ObjectKind.CONFIG_MAP, f"{node.name}-{self.objects.pods[WAL][node.id].template}") not in self._made():
+            return  # ContainerCreating, for as long as its files are not there
         placed = self.objects.pods[WAL][node.id].placed or self.time.time
         self.objects.update_pod(WAL, node.id, placed=placed)
         refusal = self._prepare(node, disk)

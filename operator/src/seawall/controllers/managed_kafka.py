@@ -22,6 +22,7 @@ from seawall.domain.managed_kafka.actions import (
     MakeAnew,
     MakeIdentity,
     ManagedAction,
+    RemoveConfig,
     RemovePolicy,
     WriteIdentity,
     WriteTokens,
@@ -125,7 +126,7 @@ class ManagedKafkaController(Controller[WALCluster, Observed, WALClusterStatus, 
             case ChangePolicy():
                 self._ask_again(obj, action, decide)
                 objects.change_policy(action.found, key.namespace, action.manifest)
-            case RemovePolicy() | MakeAnew():
+            case RemovePolicy() | MakeAnew() | RemoveConfig():
                 self._ask_again(obj, action, decide)
                 objects.delete(action.found, key.namespace)
             case _:

@@ -114,5 +114,17 @@ class MakeAnew:
         return Event(EventType.NORMAL, EventReason.KAFKA_OBJECT_DELETED, said)
 
 
+@dataclass(frozen=True, slots=True)
+class RemoveConfig:
+    """Delete the files of a node of before an edit, as they were found: its pod runs with others."""
+
+    found: FoundObject
+
+    def event(self) -> Event:
+        """What the event says."""
+        said = f"Deleted ConfigMap {self.found.name}: its node runs with the files of a later edit"
+        return Event(EventType.NORMAL, EventReason.KAFKA_OBJECT_DELETED, said)
+
+
 _Identities = MakeIdentity | WriteIdentity | WriteTokens
-ManagedAction = _Identities | CreateObject | MakeAnew | ChangeBudget | ChangePolicy | RemovePolicy
+ManagedAction = _Identities | CreateObject | MakeAnew | ChangeBudget | ChangePolicy | RemovePolicy | RemoveConfig

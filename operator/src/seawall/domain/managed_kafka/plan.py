@@ -1,7 +1,7 @@
 """What is to be done for a managed Kafka, in the order in which it is safe; pure.
 
     volumes → they are recorded → tokens → NetworkPolicy → budgets, configuration, Services, StatefulSets
-    → who registered is recorded → tokens back
+    → who registered is recorded → tokens back → files of before an edit go
 
 Each line waits for the one before, and each is derived from the world again: it does not matter who died in between.
 What is there is not changed, but for budgets, which count a node that joins (scale.py), and the NetworkPolicy
@@ -15,7 +15,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from seawall.domain.managed_kafka.actions import CreateObject, MakeAnew, ManagedAction, WriteIdentity, WriteTokens
+from seawall.domain.managed_kafka.actions import (
+    CreateObject,
+    MakeAnew,
+    ManagedAction,
+    RemoveConfig,
+    WriteIdentity,
+    WriteTokens,
+)
 from seawall.domain.managed_kafka.case import Case
 from seawall.domain.managed_kafka.found import FoundObject
 from seawall.domain.managed_kafka.names import TEMPLATE_HASH_ANNOTATION, config_name
@@ -52,7 +59,7 @@ def plan(case: Case) -> tuple[ManagedAction, ...]:
         *(CreateObject(each) for each in _objects(case)),
         *(MakeAnew(each) for each in _never_up(case)),
     )
-    return (*(objects or volumes), *policy_actions(case))
+    return (*(objects or volumes), *policy_actions(case)) or tuple(RemoveConfig(each) for each in _unused_files(case))
 
 
 def _only_taken_back(case: Case) -> tuple[ManagedAction, ...]:
@@ -117,6 +124,30 @@ def _has_stopped(case: Case, node: Node) -> bool:
     """Whether Kubernetes says that its container does not run, or makes no pod of it."""
     pod = case.pod(node)
     return pod is None or (not pod.is_started and not pod.is_terminating and bool(pod.said or pod.trouble))
+
+
+def _unused_files(case: Case) -> Iterator[FoundObject]:
+    """ConfigMaps of before an edit. A node that waits, comes up or goes may need them.
+
+    What it runs with and what is declared stays: made again is only what a template names (`_missing_of`).
+    """
+    for node in case.nodes:
+        pod, made = case.pod(node), case.observed.found.objects.get((ObjectKind.STATEFUL_SET, node.name))
+        if pod is None or made is None or pod.is_terminating or not pod.is_ready:
+            continue
+        runs_with = made.annotations.get(TEMPLATE_HASH_ANNOTATION)
+        if runs_with is None or pod.template != runs_with:
+            continue
+        kept = {config_name(node.cluster.name, node.id, each) for each in (runs_with, case.declared[node.id])}
+        yield from (each for each in _files(case, node) if each.name not in kept)
+
+
+def _files(case: Case, node: Node) -> Iterator[FoundObject]:
+    """The ConfigMaps that were made for a node of this WALCluster, and that nobody deletes yet."""
+    for (kind, name), found in sorted(case.observed.found.objects.items()):
+        is_ours = found.owner_uid == case.cluster.metadata.uid and not found.is_terminating
+        if kind is ObjectKind.CONFIG_MAP and found.node == node.id and name.startswith(f"{node.name}-") and is_ours:
+            yield found
 
 
 def is_outdated(case: Case, node: Node) -> bool:
