@@ -13,6 +13,7 @@ import random
 from collections import Counter
 from collections.abc import Callable
 from concurrent.futures import Executor
+from contextlib import suppress
 from dataclasses import dataclass
 
 from seawall.api.meta import Key
@@ -115,10 +116,10 @@ class WorkQueue:
     async def _until_next(self, now: float) -> None:
         entries, full = self._entries.values() if self._active else (), set(filter(self._is_full, self._running))
         dues = [entry.due for entry in entries if not entry.is_running and entry.family not in full]
-        try:
-            await asyncio.wait_for(self._changed.wait(), max(0.0, min(dues) - now) if dues else None)
-        except TimeoutError:
-            return
+        # Not asyncio.wait_for: that of Python 3.11 forgets that it is cancelled while what it waits for has just come.
+        with suppress(TimeoutError):
+            async with asyncio.timeout(max(0.0, min(dues) - now) if dues else None):
+                await self._changed.wait()
 
     async def _run_one(self, key: Key, entry: _Entry, family: Key | None) -> None:
         loop = asyncio.get_running_loop()

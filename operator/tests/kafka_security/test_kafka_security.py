@@ -293,20 +293,6 @@ def test_a_password_whose_answer_was_lost_is_set_again(world: SecuredWorld) -> N
     assert users.may_log_in(DATABASE, "horse")
 
 
-def test_what_another_process_gave_while_it_led_is_not_taken_for_what_this_one_gave(world: SecuredWorld) -> None:
-    first, second, users = world.security(), world.security(), world.kafka.users
-    ticks(first)
-    world.term = 2
-    world.drop_reader()
-    ticks(second)
-    assert not users.may_log_in(READER, "staple")
-    assert READER not in world.users()
-    world.term = 3
-    world.kube.apply(WAL, world.spec)
-    ticks(first)
-    assert users.may_log_in(READER, "staple")
-
-
 def test_an_operator_that_begins_anew_sets_passwords_again_and_tells_of_no_change(world: SecuredWorld) -> None:
     world.kafka.users.passwords[READER] = "lost"
     before, process = world.told(USERS), world.security()

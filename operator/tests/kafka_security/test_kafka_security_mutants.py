@@ -114,10 +114,6 @@ MUTANTS: tuple[Mutant, ...] = (
         rewritten(Given, "note", "if name != user}", "if name != user or given is None}"),
         COMES_BACK,
     ),
-    (
-        rewritten(Given, "_of", "if noted == term", "if True"),
-        of_a_world(stories.test_what_another_process_gave_while_it_led_is_not_taken_for_what_this_one_gave),
-    ),
     (rewritten(certificates, "_of_one", "if found.expires <= now:", "if False:"), of_a_fault(9)),
     (rewritten(certificates, "_of_one", "if found.begins > now:", "if False:"), of_a_fault(10)),
     (rewritten(certificates, "_of_one", "if not found.fits_key:", "if False:"), of_a_fault(6)),

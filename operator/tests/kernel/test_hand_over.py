@@ -94,6 +94,7 @@ def stop_while_a_tick_runs(objects: int) -> list[str]:
                     _watcher=SimpleNamespace(stop=stop_watching, is_watching=lambda: True),
                     _telemetry=SimpleNamespace(lead=lambda **_: None, measure_clocks=lambda _: None),
                     _clock=SimpleNamespace(trusted=lambda: None),
+                    _terms=SimpleNamespace(renew=lambda: False),
                 ),
             )
             tasks = [asyncio.create_task(work) for work in (queues.run(), Operator._elect(process))]

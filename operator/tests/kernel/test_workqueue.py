@@ -292,3 +292,25 @@ def test_short_pauses_and_errors_are_as_long_as_they_are() -> None:
     assert queue._due(1.0, entry, Ticked(Outcome.WAITING)) == 60.0
     entry.errors = len(QUEUE_BACKOFF_SECONDS)
     assert queue._due(1.0, entry, Ticked(Outcome.ERROR)) > 1.0 + 0.8 * QUEUE_BACKOFF_SECONDS[-1]
+
+
+@pytest.mark.parametrize("steps", range(6))
+def test_one_that_is_cancelled_while_something_has_just_changed_ends(steps: int) -> None:
+    """Found by a test that hung: asyncio.wait_for of Python 3.11 forgot it, and no process would have stopped."""
+
+    async def main() -> bool:
+        with ThreadPoolExecutor(1) as executor:
+            queue = Counted(lambda _: Ticked(Outcome.WAITING), executor, NEVER)
+            running = asyncio.create_task(queue.run())
+            queue.set_active(active=True)
+            queue.wake(A)
+            await until(lambda: queue.looks > 1)  # since then it waits until A is due again
+            queue.set_active(active=True)
+            for _ in range(steps):
+                await asyncio.sleep(0)
+            running.cancel()
+            ended, _ = await asyncio.wait([running], timeout=1)
+            running.cancel()
+            return bool(ended)
+
+    assert asyncio.run(main())

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 from concurrent.futures import Executor, Future
+from dataclasses import replace
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any, cast
 
@@ -12,8 +13,9 @@ from seawall.api.meta import Key
 from seawall.api.v1alpha1.cluster import WAL_CLUSTER
 from seawall.api.v1alpha1.hold import WAL_HOLD
 from seawall.handlers.event_filter import EventFilter, Subject
-from seawall.handlers.wiring import Meters, Outside, wire
-from seawall.reconciler import Outcome, Reconciler, Ticked
+from seawall.handlers.terms import Terms
+from seawall.handlers.wiring import Meters, Outside, Wiring, wire
+from seawall.reconciler import Outcome, Ticked
 from seawall.workqueue import WorkQueue
 from tests.adversary.judge import Violation
 from tests.fakes.kafka import FakeKafkaClusters
@@ -44,6 +46,7 @@ class Process:
     Attributes:
         name: of the pod.
         leads: whether it believes to be the leader, and is right, unless the Lease is broken.
+        taken: how often it has taken the Lease.
         cut_off: whether the API server does not reach it.
         is_dead: nothing of it happens any more.
     """
@@ -52,6 +55,7 @@ class Process:
         self.sim, self.name = sim, name
         self.clock = ProcessClock(sim.day.time, ahead)
         self.leads = self.cut_off = self.is_dead = False
+        self.taken = 0
         self.subjects: set[Subject] = set()
         self.running: list[Tick] = []
         self._filter = EventFilter()
@@ -64,7 +68,7 @@ class Process:
         outside = Outside(
             guard(day.kube),
             guard(FakeKafkaClusters({"kafka:9092": day.kafka, "dr:9092": day.mirror.target})),
-            guard(day.network),
+            lambda: guard(day.network),
             guard(day.intents),
             guard(day.spark),
             guard(day.datanodes),
@@ -75,19 +79,20 @@ class Process:
             "seawall",
         )
         meters = FakeMeters()
-        wiring = wire(
-            outside,
-            Meters(meters, meters, meters, meters, meters, meters),
-            lambda key: self.wake(Subject(WAL_CLUSTER.kind, key)),
-            lambda key: self.wake(Subject(WAL_HOLD.kind, key)),
-        )
-        self._beside = wiring.beside
-        self.reconcilers = {
-            each.kind: Reconciler(cast("Any", _Noting(self, each)), self.may_write) for each in wiring.controllers
-        }
+
+        def noting() -> Wiring:
+            wiring = wire(
+                outside,
+                Meters(meters, meters, meters, meters, meters, meters),
+                lambda key: self.wake(Subject(WAL_CLUSTER.kind, key)),
+                lambda key: self.wake(Subject(WAL_HOLD.kind, key)),
+            )
+            return replace(wiring, controllers=tuple(cast("Any", _Noting(self, each)) for each in wiring.controllers))
+
+        self.terms = Terms(noting, self)
         self._queues = {
             kind: WorkQueue(self._tick_of(kind), cast("Executor", _Thread(self, kind)), RESYNC_SECONDS)
-            for kind in self.reconcilers
+            for kind in self.terms.kinds()
         }
 
     def start(self) -> None:
@@ -97,13 +102,19 @@ class Process:
 
     def lead(self, *, leads: bool) -> None:
         """The Lease is taken, or lost."""
+        self.taken += leads and not self.leads
         self.leads = leads
+        self.terms.renew()
         for queue in self._queues.values():
             queue.set_active(active=leads)
 
-    def may_write(self) -> bool:
+    def is_leader(self) -> bool:
         """Whether it believes to be the leader."""
         return self.leads and not self.is_dead
+
+    def term(self) -> int:
+        """How often it has taken the Lease."""
+        return self.taken
 
     def die(self) -> None:
         """It is killed; another one is started in its place."""
@@ -120,7 +131,7 @@ class Process:
         for subject in sorted(woken):
             self.wake(subject)
             if subject.kind == WAL_CLUSTER.kind:
-                for other in self._beside:
+                for other in self.terms.wiring.beside:
                     self.wake(Subject(other, subject.key))
 
     def wake(self, subject: Subject) -> None:
@@ -135,7 +146,7 @@ class Process:
         self.running.append(tick)
         self.sim.inside.append(tick)
         try:
-            ticked = self.reconcilers[kind].tick(key)
+            ticked = self.terms.tick(kind, key)
         finally:
             self.running.remove(tick)
             self.sim.inside.remove(tick)

@@ -103,7 +103,6 @@ class SecuredWorld(ManagedWorld):
     unnamed: int = 0
     known: tuple[frozenset[Acl], frozenset[tuple[str, str]]] | None = None
     elsewhere: int = 0
-    term: int = 1
     spec: dict[str, Any] = field(default_factory=lambda: dict(SECURED))
 
     def __post_init__(self) -> None:
@@ -121,7 +120,7 @@ class SecuredWorld(ManagedWorld):
             return port if calls is None else calls.guard(port)
 
         ports = (guard(self.kube), guard(self.clusters()), self.time)
-        controller = KafkaSecurityController(*ports, True, lambda: self.term)
+        controller = KafkaSecurityController(*ports, True)
         return Reconciler(controller, may_write=lambda: True)
 
     def check(self, after: str) -> None:

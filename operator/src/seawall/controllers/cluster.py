@@ -79,7 +79,7 @@ class WALClusterController(Controller[WALCluster, Observed, WALClusterStatus, Cl
         if deleted and self.kube.is_terminating(obj.metadata.namespace):
             # Secrets and Roles of the namespace may be gone already: nothing else must be read to let the object go.
             return Observed(now, namespace_terminating=True)
-        data_plane, ledger = self.ledgers.latest_database(obj), self.ledgers.latest(obj.metadata.key)
+        data_plane, ledger = self.ledgers.latest_database(obj), self.ledgers.latest(obj.metadata.key, obj.metadata.uid)
         try:
             named = read_cluster(self.kube, obj)
             found = replace(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import ClassVar, assert_never
 
@@ -51,8 +51,6 @@ class KafkaSecurityController(Controller[WALCluster, Observed, WALClusterStatus,
     clock: Clock
     is_enabled: bool
     """Whether this process may run a Kafka."""
-    term: Callable[[], int]
-    """How often this process has taken the Lease: in between another one may have given passwords."""
     kind: str = KAFKA_SECURITY
     _given: Given = field(default_factory=Given)
     """By user the digest of the password that this process gave it."""
@@ -70,7 +68,7 @@ class KafkaSecurityController(Controller[WALCluster, Observed, WALClusterStatus,
         certificates = read_certificates(self.kube, key, managed)
         if not self.is_enabled:
             return Observed(time, certificates, "this operator may not run a Kafka")
-        given = self._given.of(key, self.term())
+        given = self._given.of(key)
         return Observed(time, certificates, self._ask(obj, managed), self._passwords(key, managed), given)
 
     def decide(self, obj: WALCluster, observed: Observed) -> SecurityDecision:
@@ -80,7 +78,7 @@ class KafkaSecurityController(Controller[WALCluster, Observed, WALClusterStatus,
     def perform(self, obj: WALCluster, action: SecurityAction) -> Event:
         """Does one action, if all that is read once more would have it so."""
         self._ask_again(obj, action, decide)
-        key, term, users = obj.metadata.key, self.term(), self._users(obj)
+        key, users = obj.metadata.key, self._users(obj)
         match action:
             case RemoveRights():
                 users.remove_acls(action.acls)
@@ -88,13 +86,13 @@ class KafkaSecurityController(Controller[WALCluster, Observed, WALClusterStatus,
                 users.add_acls(action.acls)
             case SetPassword():
                 password = self._observed_password(obj, action)
-                self._given.note(key, term, action.user, None)
+                self._given.note(key, action.user, None)
                 users.set_password(action.user, password)
-                self._given.note(key, term, action.user, action.digest)
+                self._given.note(key, action.user, action.digest)
             case DiscardPassword():
-                self._given.note(key, term, action.user, None)
+                self._given.note(key, action.user, None)
                 users.set_password(action.user, Password(secrets.token_urlsafe(RANDOM_BYTES)))
-                self._given.note(key, term, action.user, DISCARDED)
+                self._given.note(key, action.user, DISCARDED)
             case _:
                 assert_never(action)
         return action.event()

@@ -58,15 +58,17 @@ class LedgerWatch(Controller[WALCluster, Watched, WALClusterStatus, LedgerAction
     meter: LedgerMeter
     kind: str = "Ledger"
     _lock: threading.Lock = field(default_factory=threading.Lock)
+    _uids: dict[Key, str] = field(default_factory=dict)
+    """Of which WALCluster of that name all the rest is."""
     _pages: dict[Key, LedgerPage | Unavailable] = field(default_factory=dict)
     _databases: dict[Key, _Database] = field(default_factory=dict)
     _unwritten: dict[Key, str] = field(default_factory=dict)
     """Why what the newest looks wanted to write was not written, until it is, or need not be any more."""
 
-    def latest(self, key: Key) -> LedgerPage | Unavailable | None:
+    def latest(self, key: Key, uid: str | None = None) -> LedgerPage | Unavailable | None:
         """What the newest look found; None: there was none yet."""
         with self._lock:
-            return self._pages.get(key)
+            return self._pages.get(key) if uid is None or self._uids.get(key) == uid else None
 
     def latest_database(self, cluster: WALCluster) -> DataPlaneView | NoDataPlane | None:
         """What the newest look found of the database; None: nobody has looked yet at these addresses."""
@@ -77,6 +79,7 @@ class LedgerWatch(Controller[WALCluster, Watched, WALClusterStatus, LedgerAction
     def forget(self, key: Key) -> None:
         """Forgets a WALCluster that is gone."""
         with self._lock:
+            self._uids.pop(key, None)
             self._pages.pop(key, None)
             self._databases.pop(key, None)
             self._unwritten.pop(key, None)
@@ -85,6 +88,7 @@ class LedgerWatch(Controller[WALCluster, Watched, WALClusterStatus, LedgerAction
 
     def observe(self, obj: WALCluster) -> Watched:
         """Looks, and keeps what was found."""
+        self._begin(obj)
         # Topics that go must not be recorded again behind their deletion: made anew they would look recreated.
         may_write = not obj.metadata.is_paused and obj.metadata.deletion_timestamp is None
         asked = Asked(obj, readopts=may_write)
@@ -114,6 +118,16 @@ class LedgerWatch(Controller[WALCluster, Watched, WALClusterStatus, LedgerAction
         for name in overtaken_holds(observation) if isinstance(observation, Observation) else ():
             self.wake_hold(Key(obj.metadata.namespace, name))
         return watched
+
+    def _begin(self, obj: WALCluster) -> None:
+        """Of another WALCluster of that name nothing is kept: its records are those of another pool."""
+        key, uid = obj.metadata.key, obj.metadata.uid
+        with self._lock:
+            is_known = self._uids.get(key) == uid
+        if not is_known:
+            self.forget(key)
+            with self._lock:
+                self._uids[key] = uid
 
     def _keep_database(self, obj: WALCluster, found: DataPlaneView | NoDataPlane | None) -> bool:
         """Whether it is another than before; the WALCluster is woken then, also when the look itself ends badly."""

@@ -7,8 +7,9 @@ import logging
 import secrets
 import signal
 import ssl
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import Executor, ThreadPoolExecutor
+from functools import partial
 from importlib.metadata import version
 
 from aiohttp import web
@@ -37,17 +38,21 @@ from seawall.api.v1alpha1.hold import WAL_HOLD
 from seawall.api.v1alpha1.kinds import RESOURCES
 from seawall.controllers.preview import PurgePreview, ReassignmentPreview
 from seawall.domain.errors import SeawallError
+from seawall.domain.ledger.observation import Unavailable
+from seawall.domain.ledger.page import LedgerPage
 from seawall.domain.overview.snapshot import Leader
+from seawall.domain.purge.preview import PlannedRun
+from seawall.domain.reassignment.preview import PlannedReassignment
 from seawall.domain.times import OPERATOR_DRAIN_SECONDS, OPERATOR_STUCK_SECONDS
 from seawall.handlers.access import Gate
 from seawall.handlers.event_filter import Subject
 from seawall.handlers.metrics.telemetry import Telemetry
 from seawall.handlers.pages import build_metrics, build_pages, build_probes
 from seawall.handlers.queues import Queues
+from seawall.handlers.terms import Terms
 from seawall.handlers.ui.reading import Reading
 from seawall.handlers.watch import Watcher
-from seawall.handlers.wiring import QUEUES, Meters, Outside, wire
-from seawall.reconciler import Reconciler, Ticked
+from seawall.handlers.wiring import QUEUES, Meters, Outside, Wiring, wire
 from seawall.settings import Settings
 
 PAGE_CONNECTIONS = 8
@@ -77,15 +82,16 @@ class Operator:
             settings.pod_name,
             {PAGE_KEY_ANNOTATION: self._page_key, **shown},
         )
-        self._queues = Queues(self._ticks(), settings.workers, settings.resync_seconds)
+        self._terms = Terms(self._wiring_on(self._outside()), self._lease)
+        ticks = {kind: self._telemetry.measured(kind, partial(self._terms.tick, kind)) for kind in self._terms.kinds()}
+        self._queues = Queues(ticks, settings.workers, settings.resync_seconds)
         self._watcher = Watcher(settings.namespaces, self._wake_from_watcher)
 
-    def _ticks(self) -> dict[str, Callable[[Key], Ticked]]:
-        """Kind → its tick. A kind without a controller is watched for the sake of the others."""
-        outside = Outside(
+    def _outside(self) -> Outside:
+        return Outside(
             self._kube,
             ConfluentKafkaClusters(),
-            AllDataPlanes(),
+            AllDataPlanes,
             ConfigMapIntentStore(self._api),
             KubeSparkApplications(self._api),
             KubeWorkloads(self._api),
@@ -96,14 +102,12 @@ class Operator:
             self._settings.pod_namespace,
             self._strimzi(),
             KubeKafkaObjects(self._api) if self._settings.managed_kafka else None,
-            self._lease.term,
         )
+
+    def _wiring_on(self, outside: Outside) -> Callable[[], Wiring]:
         found = self._telemetry
         meters = Meters(found, found.wal, found.reassignments, found.restarts, found.brokers, found.subscriptions)
-        self._wiring = wire(outside, meters, self._wake_wal_cluster, self._wake_hold)
-        self._preview = PurgePreview(self._kube, self._wiring.ledgers, self._clock)
-        ticks = {each.kind: Reconciler(each, self._lease.is_leader).tick for each in self._wiring.controllers}
-        return {kind: self._telemetry.measured(kind, tick) for kind, tick in ticks.items()}
+        return partial(wire, outside, meters, self._wake_wal_cluster, self._wake_hold)
 
     def _strimzi(self) -> KubeStrimzi | None:
         """None: nobody asks for Strimzi's resources; the chart gives the rights for them together with the setting."""
@@ -164,6 +168,8 @@ class Operator:
             was_leader = is_leader
             self._telemetry.lead(leading=is_leader)
             self._telemetry.measure_clocks(self._clock.trusted())
+            if self._terms.renew():
+                self._queues.set_active(active=False)  # what waits for a time of the term before is due now
             self._queues.set_active(active=is_leader)
             await asyncio.sleep(LEASE_RETRY_SECONDS if watches else LEASE_AWAITS_WATCH_SECONDS)
 
@@ -184,14 +190,22 @@ class Operator:
         settings, metrics = self._settings, self._telemetry.exposition
         tls = serving_context(settings.pod_name)
         gate = Gate(KubeAccessReviews(KubeApi(PAGE_CONNECTIONS, is_anonymous=True)), self._page_key)
-        reading = Reading(self._kube, self._wiring.watch_of_ledgers.latest, self._leader, self._clock)
-        moves = ReassignmentPreview(self._wiring.replication).plan
-        pages = build_pages(gate, reading, self._preview.plan, moves, metrics)
+        reading = Reading(self._kube, self._latest, self._leader, self._clock)
+        pages = build_pages(gate, reading, self._plan, self._moves, metrics)
         scraped = build_metrics(metrics, gate if settings.metrics_secure else None)
         return (
             await _serve(pages, settings.pages_port, tls),
             await _serve(scraped, settings.metrics_port, tls if settings.metrics_secure else None),
         )
+
+    def _latest(self, key: Key) -> LedgerPage | Unavailable | None:
+        return self._terms.wiring.watch_of_ledgers.latest(key)
+
+    def _plan(self, cluster: Key, topics: Sequence[str]) -> PlannedRun | Unavailable | None:
+        return PurgePreview(self._kube, self._terms.wiring.ledgers, self._clock).plan(cluster, topics)
+
+    def _moves(self, cluster: Key) -> PlannedReassignment | None:
+        return ReassignmentPreview(self._terms.wiring.replication).plan(cluster)
 
     def _leader(self) -> Leader:
         """For the page: only who leads has looked."""
@@ -212,7 +226,7 @@ class Operator:
     def _wake_from_watcher(self, subject: Subject) -> None:
         self._loop.call_soon_threadsafe(self._queues.wake, subject)
         if subject.kind == WAL_CLUSTER.kind:
-            for kind in self._wiring.beside:
+            for kind in self._terms.wiring.beside:
                 self._loop.call_soon_threadsafe(self._queues.wake, Subject(kind, subject.key))
 
     def _unhealthy(self) -> str | None:

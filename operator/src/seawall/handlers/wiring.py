@@ -99,18 +99,14 @@ class Meters:
     subscriptions: SubscriptionMeter
 
 
-def _leads_on() -> int:
-    """Nobody else ever leads."""
-    return 0
-
-
 @dataclass(frozen=True, slots=True)
 class Outside:
     """All that a process reaches."""
 
     kube: Kube
     kafka_clusters: KafkaClusters
-    data_planes: DataPlanes
+    data_planes: Callable[[], DataPlanes]
+    """Makes clients of databases, which remember what they read; all else here remembers nothing of objects."""
     intents: IntentStore
     applications: SparkApplications
     workloads: Workloads
@@ -123,8 +119,6 @@ class Outside:
     strimzi: Strimzi | None = None
     kafka_objects: KafkaObjects | None = None
     """None: this process may not run a Kafka; the chart gives the rights for it together with the setting."""
-    term: Callable[[], int] = _leads_on
-    """How often this process has taken the Lease."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,7 +140,7 @@ class Wiring:
 def wire(
     outside: Outside, meters: Meters, wake_wal_cluster: Callable[[Key], None], wake_hold: Callable[[Key], None]
 ) -> Wiring:
-    """Makes the controllers of a process.
+    """Makes the controllers of a process, with nothing in their memory.
 
     Args:
         outside: its ports.
@@ -156,7 +150,7 @@ def wire(
     """
     kube, clock, stopwatch, strimzi = outside.kube, outside.clock, outside.stopwatch, outside.strimzi
     clusters, applications, wal = outside.kafka_clusters, outside.applications, meters.wal
-    opener = ClusterOpener(kube, clusters, outside.data_planes)
+    opener = ClusterOpener(kube, clusters, outside.data_planes())
     ledgers = LedgerObserver(opener, outside.intents, clock, stopwatch)
     watch_of_ledgers = LedgerWatch(kube, ledgers, wake_wal_cluster, wake_hold, wal)
     partitions = PartitionObserver(kube, clusters, strimzi)
@@ -178,7 +172,7 @@ def wire(
         ),
         KafkaInSyncController(kube, outside.kafka_objects, outside.kafka_pods, clusters, clock, stopwatch),
         KafkaVolumesController(kube, outside.kafka_objects, clock),
-        KafkaSecurityController(kube, clusters, clock, outside.kafka_objects is not None, outside.term),
+        KafkaSecurityController(kube, clusters, clock, outside.kafka_objects is not None),
         KafkaConfigController(kube, clusters, clock, outside.kafka_objects is not None),
     )
     deletion = TopicDeletion(kube, ledgers, strimzi)

@@ -214,8 +214,13 @@ class DataPlanes(Protocol):
 class Ledgers(Protocol):
     """The newest looks at ledgers and their databases. A WALCluster is woken when there is news of it."""
 
-    def latest(self, key: Key) -> LedgerPage | Unavailable | None:
-        """What the newest look at the ledger of the object `key` found; None: there was none yet."""
+    def latest(self, key: Key, uid: str | None = None) -> LedgerPage | Unavailable | None:
+        """What the newest look at the ledger of the object `key` found; None: there was none yet.
+
+        Args:
+            key: of a WALCluster.
+            uid: its uid: of a former one of that name nothing is said. None: of whichever was looked at last.
+        """
         ...
 
     def latest_database(self, cluster: WALCluster) -> DataPlaneView | NoDataPlane | None:
