@@ -17,14 +17,12 @@ class FakeLedgers:
     """The Ledgers port; nothing was looked at unless a test says so."""
 
     pages: dict[Key, LedgerPage | Unavailable] = field(default_factory=dict)
-    of: dict[Key, str] = field(default_factory=dict)
-    """The uid of the WALCluster that was looked at; else it is the one that is asked for."""
     database: DataPlaneView | NoDataPlane | None = None
     """What every look finds."""
 
-    def latest(self, key: Key, uid: str | None = None) -> LedgerPage | Unavailable | None:
+    def latest(self, key: Key, uid: str | None = None) -> LedgerPage | Unavailable | None:  # noqa: ARG002 - the port has it
         """What the test set."""
-        return self.pages.get(key) if uid is None or self.of.get(key, uid) == uid else None
+        return self.pages.get(key)
 
     def latest_database(self, cluster: WALCluster) -> DataPlaneView | NoDataPlane | None:  # noqa: ARG002 - the port has it
         """What the test set."""

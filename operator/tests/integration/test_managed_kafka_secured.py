@@ -122,7 +122,7 @@ def test_nodes_and_users_are_let_in_by_what_they_show_and_an_emptied_disk_is_fil
 ) -> None:
     """One story, because each bring-up of a Kafka takes seconds."""
     ports = (bed.kube, bed.controller.kafka_clusters, bed.controller.clock)
-    bed.beside = (KafkaSecurityController(*ports, True, lambda: 1), KafkaConfigController(*ports, True))
+    bed.beside = (KafkaSecurityController(*ports, True), KafkaConfigController(*ports, True))
     bed.declare(secured(*PASSWORDS))
     bed.wait(lambda: bed.says("CertificatesUnusable"), "what is missing is told")
     assert _message(bed) == "Secret nodes does not exist; nothing is started"

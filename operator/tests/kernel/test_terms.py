@@ -1,4 +1,4 @@
-"""A process that leads again begins as one that starts: it remembers nothing, and what it began before writes nothing."""
+"""A process that leads again begins as one that starts: nothing is remembered, and what began before writes nothing."""
 
 from __future__ import annotations
 
@@ -100,8 +100,12 @@ class Begun:
         self.terms = Terms(self._wire, self.lease)
 
     def _wire(self) -> Wiring:
-        self.made.append(Toy(self.acted, lambda: self.during()))
+        self.made.append(Toy(self.acted, self.happens))
         return cast("Wiring", SimpleNamespace(controllers=(self.made[-1],)))
+
+    def happens(self) -> None:
+        """What happens while a controller looks."""
+        self.during()
 
     def tick(self) -> Outcome:
         return self.terms.tick(KIND, KEY).outcome

@@ -63,27 +63,14 @@ def test_its_topics_are_made_and_nothing_is_said_of_the_former_pool() -> None:
     assert state_of(world, ConditionType.READY) == "True"
 
 
-def test_what_could_not_be_written_for_the_former_one_is_not_told_of_it() -> None:
-    world = World()
-    watching = watch(world)
-    look(world, watching, times=2)
-    watching._keep_problem(WAL, "records of its logs could not be written: no")
-    found = made_anew(world, watching)
-    assert watching.latest(WAL, found.metadata.uid) is None
-    watching.observe(found)
-    page = watching.latest(WAL, found.metadata.uid)
-    assert page is not None
-    assert "could not be written" not in str(page)
-
-
 MUTANTS: tuple[Mutant, ...] = (
     (
         rewritten(WALClusterController, "observe", ", obj.metadata.uid)", ")"),
         test_its_topics_are_made_and_nothing_is_said_of_the_former_pool,
     ),
     (
-        rewritten(LedgerWatch, "_begin", "if not is_known:", "if False:"),
-        test_what_could_not_be_written_for_the_former_one_is_not_told_of_it,
+        rewritten(LedgerWatch, "latest", "self._uids.get(key) == uid", "True"),
+        test_its_topics_are_made_and_nothing_is_said_of_the_former_pool,
     ),
 )
 

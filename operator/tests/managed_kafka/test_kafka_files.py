@@ -104,7 +104,11 @@ def test_files_that_others_made_are_left_alone(world: RollWorld) -> None:
 
 def of(story: Callable[[RollWorld], object]) -> Callable[[], None]:
     """The story, in a world that was brought up."""
-    return lambda: story(copy.deepcopy(roll.BROUGHT_UP)) and None
+
+    def tell() -> None:
+        story(copy.deepcopy(roll.BROUGHT_UP))
+
+    return tell
 
 
 MUTANTS: tuple[Mutant, ...] = (

@@ -59,7 +59,7 @@ class LedgerWatch(Controller[WALCluster, Watched, WALClusterStatus, LedgerAction
     kind: str = "Ledger"
     _lock: threading.Lock = field(default_factory=threading.Lock)
     _uids: dict[Key, str] = field(default_factory=dict)
-    """Of which WALCluster of that name all the rest is."""
+    """Of which WALCluster of that name the page is."""
     _pages: dict[Key, LedgerPage | Unavailable] = field(default_factory=dict)
     _databases: dict[Key, _Database] = field(default_factory=dict)
     _unwritten: dict[Key, str] = field(default_factory=dict)
@@ -88,7 +88,6 @@ class LedgerWatch(Controller[WALCluster, Watched, WALClusterStatus, LedgerAction
 
     def observe(self, obj: WALCluster) -> Watched:
         """Looks, and keeps what was found."""
-        self._begin(obj)
         # Topics that go must not be recorded again behind their deletion: made anew they would look recreated.
         may_write = not obj.metadata.is_paused and obj.metadata.deletion_timestamp is None
         asked = Asked(obj, readopts=may_write)
@@ -107,7 +106,7 @@ class LedgerWatch(Controller[WALCluster, Watched, WALClusterStatus, LedgerAction
                 self._unwritten.pop(obj.metadata.key, None)
             page = _with_problem(page, self._unwritten.get(obj.metadata.key))
             before = self._pages.get(obj.metadata.key)
-            self._pages[obj.metadata.key] = page
+            self._pages[obj.metadata.key], self._uids[obj.metadata.key] = page, obj.metadata.uid
         if isinstance(page, LedgerPage) or page.why is not UnavailableReason.NO_DATA_PLANE:
             self._measure(obj.metadata.key, observation, page)
         elif page != before:  # once: what runs count afterwards stays
@@ -118,16 +117,6 @@ class LedgerWatch(Controller[WALCluster, Watched, WALClusterStatus, LedgerAction
         for name in overtaken_holds(observation) if isinstance(observation, Observation) else ():
             self.wake_hold(Key(obj.metadata.namespace, name))
         return watched
-
-    def _begin(self, obj: WALCluster) -> None:
-        """Of another WALCluster of that name nothing is kept: its records are those of another pool."""
-        key, uid = obj.metadata.key, obj.metadata.uid
-        with self._lock:
-            is_known = self._uids.get(key) == uid
-        if not is_known:
-            self.forget(key)
-            with self._lock:
-                self._uids[key] = uid
 
     def _keep_database(self, obj: WALCluster, found: DataPlaneView | NoDataPlane | None) -> bool:
         """Whether it is another than before; the WALCluster is woken then, also when the look itself ends badly."""
