@@ -243,6 +243,25 @@ def test_a_topic_whose_regions_are_silent_is_waited_for_and_then_backed_up_from_
     assert [row[1] for row in rows(found)] == [1, 0, 1]
 
 
+def read_from(world: BackupWorld, name: str) -> dict[int, int]:
+    """By region of wal_1 where it reads from, as the job was told."""
+    topic = next(topic for topic in request_of(world, name)["topics"] if topic["name"] == "wal_1")
+    return {region["id"]: region["readsFrom"] for region in topic["regions"]}
+
+
+def test_a_region_of_which_nobody_knows_where_it_reads_from_is_judged_from_where_the_backup_begins() -> None:
+    world = BackupWorld()
+    *others, silent = sorted(region for topic, region in world.store.snapshot().region_keys if topic == "wal_1")
+    del world.data_plane.regions[silent]
+    world.foreign.add("wal_1")
+    full = world.backed_up(verify={"level": "Integrity"})
+    assert full.status.verified.level is BackupLevel.INTEGRITY
+    known = {region: world.data_plane.regions[region].flushed + 1 for region in others}
+    assert read_from(world, "full-1") == {**known, silent: 0}
+    world.backed_up(NEXT, **CONTINUES)
+    assert read_from(world, "next-1") == {**known, silent: 40}
+
+
 def test_a_topic_that_kafka_has_lost_is_not_left_out_in_silence() -> None:
     world = BackupWorld()
     world.foreign.add("wal_1")

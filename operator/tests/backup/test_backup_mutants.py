@@ -258,6 +258,10 @@ MUTANTS: tuple[Mutant, ...] = (
         stories.test_a_topic_whose_regions_are_silent_is_waited_for_and_then_backed_up_from_its_start,
     ),
     (
+        rewritten(selection, "_range", "topics.regions_at_most(name, start)", "topics.regions(name) or ()"),
+        stories.test_a_region_of_which_nobody_knows_where_it_reads_from_is_judged_from_where_the_backup_begins,
+    ),
+    (
         rewritten(decision, "with_edit_observed", "obj.status.observed_generation == generation", "True", decide),
         stories.test_an_edit_of_a_backup_that_is_over_is_observed_and_changes_nothing_else,
     ),

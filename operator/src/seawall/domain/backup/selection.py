@@ -1,7 +1,8 @@
 """Which topics a backup copies, from where and to where.
 
 A full backup begins where a region would begin to read that is created tomorrow: its chain must fit the regions that
-there are when it is needed. Where that is not known it begins at the start of the log, because too much harms nobody.
+there are when it is needed. Where that is not known it begins at the start of the log, because too much harms nobody;
+and a region of which nobody knows where it would begin to read counts as one that reads all of it: all must decode.
 An incremental one begins where its parent ended, in the same log, or the chain is over. So it is where a region reads
 from before the chain: it could not be restored, however many backups continued it.
 """
@@ -132,7 +133,7 @@ def _break_before(topics: Topics, name: str, chain_start: int | None) -> str | N
 
 
 def _range(topics: Topics, name: str, parent: BackedUpTopic | None, needed: int | None) -> TopicRange:
-    log, regions = topics.log(name), topics.regions(name)
+    log = topics.log(name)
     if log.topic_id is None or log.log_start is None or log.high_watermark is None:
         raise ValueError(f"topic {name} has no offsets, and the ledger says nothing against it")
     start = _first_kept(topics, name)
@@ -141,9 +142,10 @@ def _range(topics: Topics, name: str, parent: BackedUpTopic | None, needed: int 
         start = parent.end
     elif needed is not None:  # that is held, whatever is known of its regions meanwhile
         start = max(start, needed)
-    elif regions:
+    elif topics.regions(name):
         start = first_read
     end = log.high_watermark
     start = min(start, end)
     chain_start = start if parent is None else parent.chain_start
-    return TopicRange(name, log.topic_id, log.log_start, start, end, regions or (), first_read, chain_start)
+    regions = topics.regions_at_most(name, start)
+    return TopicRange(name, log.topic_id, log.log_start, start, end, regions, first_read, chain_start)

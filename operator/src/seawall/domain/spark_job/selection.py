@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 import numpy as np
 
@@ -138,7 +139,7 @@ class Topics:
         """The same, by its regions, too: another version than is declared reads no less than is said of them."""
         mode, found = self._case.prune_mode, [self.known_first_read(name)]
         if mode.mode.reads_marker or mode.report_only is not Reason.SETTINGS_UNKNOWN:
-            found += [each.reads_from for each in self._regions.get(self.rows[name], ()) if each is not None]
+            found += [each.reads_from for each in self._regions.get(self.rows[name], ())]
         return min((start for start in found if start is not None), default=None)
 
     def marker(self, name: str) -> int:
@@ -152,8 +153,13 @@ class Topics:
     def regions(self, name: str) -> tuple[RegionRange, ...] | None:
         """Its regions; None: where one of them would begin to read is not known."""
         found = self._regions.get(self.rows[name], ())
-        known = tuple(region for region in found if region is not None)
+        known = tuple(each.reading_from(each.reads_from) for each in found if each.reads_from is not None)
         return known if len(known) == len(found) else None
+
+    def regions_at_most(self, name: str, start: int) -> tuple[RegionRange, ...]:
+        """Its regions; one of which nobody knows where it would begin to read may read all from `start` on."""
+        found = self._regions.get(self.rows[name], ())
+        return tuple(each.reading_from(start if each.reads_from is None else each.reads_from) for each in found)
 
     def against(self, reasons: Collection[Reason]) -> dict[str, Reason]:
         """By topic the first of these reasons that the ledger has for it, in the ledger's order."""
@@ -172,11 +178,21 @@ class Topics:
         return any(reason in PASSING and briefly[self.rows[name]] for name, reason in against.items())
 
 
-def _regions(case: rules.Case) -> dict[int, tuple[RegionRange | None, ...]]:
-    """By row of a topic its regions; None for one whose start is not known."""
-    flushed, found = offsets.flushed_to(case.regions), dict[int, list[RegionRange | None]]()
+class _Region(NamedTuple):
+    """A region, as far as the ledger knows it."""
+
+    region_id: int
+    reads_from: int | None
+    flushed: int | None
+
+    def reading_from(self, start: int) -> RegionRange:
+        return RegionRange(self.region_id, start, self.flushed)
+
+
+def _regions(case: rules.Case) -> dict[int, tuple[_Region, ...]]:
+    """By row of a topic its regions."""
+    flushed, found = offsets.flushed_to(case.regions), dict[int, list[_Region]]()
     for at, topic in enumerate(case.regions.topic.tolist()):
-        start = case.reads_from.at(at)
-        region = None if start is None else RegionRange(int(case.regions.region[at]), start, flushed.at(at))
+        region = _Region(int(case.regions.region[at]), case.reads_from.at(at), flushed.at(at))
         found.setdefault(topic, []).append(region)
-    return {topic: tuple(ranges) for topic, ranges in found.items()}
+    return {topic: tuple(regions) for topic, regions in found.items()}
