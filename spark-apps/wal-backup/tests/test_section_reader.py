@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
+import hashlib
 import io
 import tempfile
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
 import pytest
 
 from sparkjob.errors import Interrupted
 from sparkjob.wire.records import Record
 from tests.support.mutants import Mutant, find_survivors
 from tests.support.source_mutants import rewritten
+from wal_backup import check
+from wal_backup.check import ObjectToCheck, check_object
 from wal_backup.findings import Kind
+from wal_backup.manifest import StoredObject
 from wal_backup.parquet import Section, SectionWriter
 from wal_backup.restore.section_reader import SectionChanged, SectionReader
 from wal_backup.store import Damaged, Folder, Store
@@ -96,9 +101,25 @@ def breaks_off(_: Path) -> None:
     raise Interrupted("the store does not answer")
 
 
-def gives_half(local: Path) -> None:
-    content = local.read_bytes()
-    local.write_bytes(content[: len(content) // 2])
+class InPart:
+    """The files of a store of which each ends in the middle, when it is read as a stream."""
+
+    def __init__(self, files: Any) -> None:
+        self._files = files
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._files, name)
+
+    def open_input_stream(self, path: str, **more: Any) -> pa.BufferReader:
+        with self._files.open_input_stream(path, **more) as source:
+            content = source.read()
+        return pa.BufferReader(content[: len(content) // 2])
+
+
+def in_part(store: Store) -> Store:
+    """The same store, and each connection ends early and says nothing of it."""
+    store._files = InPart(store._files)
+    return store
 
 
 def finds_damage(_: Path) -> None:
@@ -117,14 +138,43 @@ def test_a_store_that_stutters_is_asked_again_and_then_for_the_whole_object(
 def a_store_that_does_not_give_the_object_interrupts() -> None:
     with tempfile.TemporaryDirectory() as folder:
         section = written(Path(folder))
-        for then, words in ((breaks_off, "does not answer"), (gives_half, "in part")):
-            ended = end_of(StutteringStore(Path(folder), ALWAYS, then), section)
+        broken, short = StutteringStore(Path(folder), ALWAYS, breaks_off), StutteringStore(Path(folder), ALWAYS)
+        for store, words in ((broken, "does not answer"), (in_part(short), "in part")):
+            ended = end_of(store, section)
             assert isinstance(ended, Interrupted), ended
             assert words in str(ended)
 
 
 def test_a_store_that_does_not_give_the_object_interrupts() -> None:
     a_store_that_does_not_give_the_object_interrupts()
+
+
+def a_check_that_gets_an_object_in_part_interrupts() -> None:
+    with tempfile.TemporaryDirectory() as folder, pytest.MonkeyPatch.context() as patch:
+        section, content = written(Path(folder)), (Path(folder) / CHAIN / OBJECT).read_bytes()
+        stored = StoredObject(OBJECT, len(content), hashlib.sha256(content).hexdigest())
+        place, each = Folder(folder), ObjectToCheck(CHAIN, stored, ((TOPIC, section),))
+        assert check_object(place, each) == []
+        patch.setattr(check, "Store", lambda place: in_part(Store(place)))
+        with pytest.raises(Interrupted, match="in part"):
+            check_object(place, each)
+
+
+def test_a_check_that_gets_an_object_in_part_interrupts() -> None:
+    a_check_that_gets_an_object_in_part_interrupts()
+
+
+def a_manifest_that_comes_in_part_says_nothing_of_its_chain() -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        store = Store(Folder(folder))
+        store.write("manifest", b"whole")
+        assert store.read("manifest") == b"whole"
+        with pytest.raises(Interrupted, match="in part"):
+            in_part(store).read("manifest")
+
+
+def test_a_manifest_that_comes_in_part_says_nothing_of_its_chain() -> None:
+    a_manifest_that_comes_in_part_says_nothing_of_its_chain()
 
 
 def test_what_the_store_calls_damaged_is_a_finding(tmp_path: Path) -> None:
@@ -157,8 +207,16 @@ def test_no_guard_can_be_taken_away() -> None:
             a_store_that_does_not_give_the_object_interrupts,
         ),
         (
-            rewritten(SectionReader, "_read_copy", "local.stat().st_size != self._store.size(path)", "False"),
+            rewritten(Store, "fetch", "self._require_whole(path, local.stat().st_size)", "pass"),
             a_store_that_does_not_give_the_object_interrupts,
+        ),
+        (
+            rewritten(Store, "fetch", "self._require_whole(path, local.stat().st_size)", "pass"),
+            a_check_that_gets_an_object_in_part_interrupts,
+        ),
+        (
+            rewritten(Store, "read", "self._require_whole(path, len(content))", "pass"),
+            a_manifest_that_comes_in_part_says_nothing_of_its_chain,
         ),
     )
     assert find_survivors(mutants) == []

@@ -105,19 +105,22 @@ class Store:
         Raises:
             FileNotFoundError: there is none.
             Damaged: the store itself says that it is not what was put there.
-            Refused, Interrupted: as `put`.
+            Refused, Interrupted: as `put`; what comes in part says nothing of the object.
         """
         with self._asking(path), self._files.open_input_stream(self._at(path), compression=None) as source:
-            return bytes(source.read())
+            content = bytes(source.read())
+        self._require_whole(path, len(content))
+        return content
 
     def fetch(self, path: str, local: Path) -> None:
-        """Copies the object to a local file. Raises as `read`."""
+        """Copies the whole object to a local file. Raises as `read`."""
         with (
             self._asking(path),
             self._files.open_input_stream(self._at(path), compression=None) as source,
             local.open("wb") as sink,
         ):
             shutil.copyfileobj(source, sink, _CHUNK)
+        self._require_whole(path, local.stat().st_size)
 
     def open(self, path: str) -> pa.NativeFile:
         """The object, to be read in parts: a reader of Parquet asks for the footer and for single row groups.
@@ -173,6 +176,10 @@ class Store:
             except OSError:
                 if self.sizes(path):
                     raise
+
+    def _require_whole(self, path: str, came: int) -> None:
+        if self.size(path) != came:
+            raise Interrupted(f"the store gives {path} in part")
 
     def _at(self, path: str) -> str:
         return f"{self._root}/{path}"
