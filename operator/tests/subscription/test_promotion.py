@@ -76,6 +76,20 @@ def test_a_failover_fences_pads_and_lists_what_is_lost() -> None:
     assert_safe(world)
 
 
+def test_regions_that_say_nothing_are_not_taken_for_regions_that_have_flushed_all() -> None:
+    world = behind()
+    silent = min(region for name, region in world.store.snapshot().region_keys if name == "wal_0")
+    before = topic_of(promoted(behind()), "wal_0").regions
+    del world.data_plane.regions[silent]
+    world.foreign.add("wal_0")
+    found = promoted(world)
+    row = topic_of(found, "wal_0")
+    assert (row.end, row.known_end) == (40, 49)
+    assert list(row.regions) == [region for region in before if region != silent]
+    assert row.regions
+    assert not promotion_of(found).regions_known
+
+
 def test_when_source_and_database_are_gone_seawalls_own_records_say_where_the_logs_ended() -> None:
     world = behind()
     world.observer().observe(world.cluster())

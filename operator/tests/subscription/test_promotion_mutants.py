@@ -10,6 +10,7 @@ from seawall.observe import database_ids, subscription, subscription_parts
 from seawall.observe.subscription_parts import SubscriptionReader
 from tests.subscription import test_beyond_count as beyond
 from tests.subscription import test_lost_sources as sources
+from tests.subscription import test_promotion as promotions
 from tests.subscription import test_promotion_causes as causes
 from tests.subscription import test_promotion_needs as needs
 from tests.subscription import test_promotion_refusals as refusals
@@ -18,6 +19,10 @@ from tests.support.mutants import Mutant, find_survivors
 from tests.support.source_mutants import rewritten
 
 MUTANTS: tuple[Mutant, ...] = (
+    (
+        rewritten(copies, "says_all", "name in flushed and None not in flushed[name].values()", "flushed", promotion),
+        promotions.test_regions_that_say_nothing_are_not_taken_for_regions_that_have_flushed_all,
+    ),
     (
         rewritten(promotion, "begin", " or without_copy(case)", ""),
         refusals.somebody_elses_topic_is_not_promoted,

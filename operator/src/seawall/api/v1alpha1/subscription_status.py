@@ -222,7 +222,7 @@ class PromotionStatus(StatusModel):
     source_known: StrictBool = True
     """Whether the source said where it ended; else more may be lost than is known."""
     regions_known: StrictBool = True
-    """Whether the database said what its regions have flushed; else `regions` says nothing."""
+    """Whether the database said what all its regions have flushed; else `regions` may lack some."""
 
 
 class WALSubscriptionStatus(ObjectStatus):

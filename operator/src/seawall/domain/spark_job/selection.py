@@ -156,6 +156,10 @@ class Topics:
         known = tuple(each.reading_from(each.reads_from) for each in found if each.reads_from is not None)
         return known if len(known) == len(found) else None
 
+    def flushed(self, name: str) -> dict[int, int | None]:
+        """By region up to where it is durable (inclusive); None: the database does not say."""
+        return {each.region_id: each.flushed for each in self._regions.get(self.rows[name], ())}
+
     def regions_at_most(self, name: str, start: int) -> tuple[RegionRange, ...]:
         """Its regions; one of which nobody knows where it would begin to read may read all from `start` on."""
         found = self._regions.get(self.rows[name], ())

@@ -9,8 +9,8 @@ from seawall.domain.spark_job.selection import Topics
 from seawall.domain.subscription.case import Case
 from seawall.domain.subscription.logs import LogsNow
 
-Flushed = Mapping[str, Mapping[int, int]]
-"""By topic up to where each of its regions has flushed; -1: nothing."""
+Flushed = Mapping[str, Mapping[int, int | None]]
+"""By topic up to where each of its regions has flushed; None: the database does not say."""
 
 
 def copied(case: Case) -> list[str]:
@@ -50,14 +50,15 @@ def source_end(case: Case, name: str) -> int | None:
     return ends.high_watermark if ends is not None and is_same else None
 
 
-def flushed_by(case: Case) -> Flushed | None:
-    """None: the database does not say."""
+def flushed_by(case: Case) -> Flushed:
+    """Of the topics of which the database says which regions they have."""
     ledger = case.observed.ledger
     if not isinstance(ledger, Observation):
-        return None
+        return {}
     topics = Topics(ledger, case.spec.selects)
-    found = {name: topics.regions(name) or () for name in topics.rows}
-    return {
-        name: {each.region_id: -1 if each.flushed is None else each.flushed for each in regions}
-        for name, regions in found.items()
-    }
+    return {name: topics.flushed(name) for name in topics.rows}
+
+
+def says_all(flushed: Flushed, names: Collection[str]) -> bool:
+    """Whether the database says of all these topics up to where all their regions have flushed."""
+    return all(name in flushed and None not in flushed[name].values() for name in names)

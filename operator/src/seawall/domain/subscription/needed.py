@@ -26,7 +26,8 @@ def promoted_topic(case: Case, name: str, end: int, flushed: Flushed) -> Promote
     needs = (case.observed.needs or {}).get(name)
     at_source = source_end(case, name)
     known = max(end, at_source or 0, 0 if needs is None else needs.end)
-    behind = (region for region, at in flushed.get(name, {}).items() if end < known and at + 1 < known)
+    said = ((region, at) for region, at in flushed.get(name, {}).items() if at is not None)
+    behind = (region for region, at in said if end < known and at + 1 < known)
     return PromotedTopic(
         name=name,
         end=end,

@@ -29,7 +29,7 @@ from seawall.domain.kafka_log import Nulls, ProducerId, ProducerState, TopicFail
 from seawall.domain.spark_job.actions import ReleaseHold, RemoveApplication
 from seawall.domain.subscription.actions import AppendNulls
 from seawall.domain.subscription.case import Case, Silent, SubscriptionDecision
-from seawall.domain.subscription.copies import copied, flushed_by, source_end, without_copy
+from seawall.domain.subscription.copies import copied, flushed_by, says_all, source_end, without_copy
 from seawall.domain.subscription.logs import LogsNow, Position
 from seawall.domain.subscription.needed import others_to, promoted_topic, record_problem, with_late
 from seawall.domain.subscription.reasons import Reason
@@ -137,12 +137,12 @@ def _plan(case: Case, promotion: PromotionStatus, target: LogsNow) -> Subscripti
         message = f"it is not known where {listed(list(problems))} must end: the source does not say it, and "
         return case.stays(case.goes_on(Reason.PROMOTING, message + problems[min(problems)]))
     flushed = flushed_by(case)
-    topics = tuple(promoted_topic(case, name, ends[name], flushed or {}) for name in names)
+    topics = tuple(promoted_topic(case, name, ends[name], flushed) for name in names)
     update = {
         "topics": topics,
         "lost_entries": sum(row.known_end - row.end for row in topics),
         "source_known": all(source_end(case, name) is not None for name in names),
-        "regions_known": flushed is not None,
+        "regions_known": says_all(flushed, names),
     }
     verdict = case.goes_on(Reason.PROMOTING, f"{len(topics)} topics are fenced and padded")
     return case.becomes(verdict, promotion=promotion.model_copy(update=update))
