@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from functools import partial
 from typing import Any
@@ -16,11 +17,11 @@ from seawall.api.v1alpha1.restore import WALRestore
 from seawall.api.v1alpha1.restore_status import RestoreStage
 from seawall.api.v1alpha1.spark_job import Outcome
 from seawall.api.v1alpha1.topic_pool import TopicsSpec
-from seawall.domain.kafka import AS_THEY_ARE
 from seawall.domain.restore.scratch_names import PREFIX, scratch_name
+from seawall.domain.topics.pool import desired_configs
 from tests.restore.test_restore import logs, request_of
 from tests.worlds.purge_world import NAMESPACE, TOPICS, WAL
-from tests.worlds.restore_world import BACK
+from tests.worlds.restore_world import BACK, RestoreWorld, lost
 from tests.worlds.scratch_world import ScratchWorld, backed_up
 from tests.worlds.verification_world import why
 
@@ -74,9 +75,19 @@ def test_topics_are_made_as_they_are_declared_to_be_written_to() -> None:
     assert [len(topic.replicas) for topic in topics] == [1, 1, 1]
     configs = topics[0].configs
     assert (configs["retention.ms"], configs["cleanup.policy"]) == ("-1", "delete")
-    assert configs.get("min.insync.replicas") == "1"
-    assert AS_THEY_ARE.items() <= configs.items(), "whatever the WALCluster declares, and Kafka has by default"
+    pool = desired_configs(TopicsSpec(), replication_factor=1)
+    assert configs == {**pool, "min.insync.replicas": "1"}, "no kinder than those of the pool, and Kafka's defaults"
     assert found.metadata.finalizers == (SCRATCH_FINALIZER,)
+
+
+@pytest.mark.parametrize("make", [backed_up, lost])
+def test_a_drill_fails_where_a_restore_of_the_pool_would_be_refused(make: Callable[[], RestoreWorld]) -> None:
+    world = make()
+    declared = {"prefix": "wal", "count": len(TOPICS), "config": {"message.timestamp.type": "LogAppendTime"}}
+    world.kube.apply(WAL, {**world.spec(), "topics": declared})
+    found = world.drilled() if isinstance(world, ScratchWorld) else world.restored()
+    assert (found.status.stage, why(found)[0]) == (RestoreStage.FAILED, "RequestRefused")
+    assert "message.timestamp.type=LogAppendTime" in why(found)[1]
 
 
 @given(st.from_regex(r"\A[a-zA-Z0-9._-]{1,200}\Z"), st.from_regex(r"\A[a-z]([-a-z0-9]{0,43}[a-z0-9])?\Z"))

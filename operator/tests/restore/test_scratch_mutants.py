@@ -14,16 +14,19 @@ from seawall.api.v1alpha1.restore_status import RestoreStage
 from seawall.controllers.restore import WALRestoreController
 from seawall.domain import clocks
 from seawall.domain.clocks import TrustedTime
+from seawall.domain.kafka import AS_THEY_ARE
 from seawall.domain.restore import attempt, cluster_pin, decide, inspecting, scratch, scratch_removal
 from seawall.domain.restore.actions import KeepForScratch
 from seawall.domain.restore.attempt import verdict_of
 from seawall.domain.restore.contract import RestoreSummary
+from seawall.domain.topics.pool import desired_configs
 from tests.restore import test_cluster_replaced as replaced
 from tests.restore import test_restore_clock as clock
 from tests.restore import test_scratch as stories
 from tests.restore import test_scratch_adversary as moved
 from tests.support.mutants import Mutant, find_survivors
 from tests.support.source_mutants import rewritten
+from tests.worlds.scratch_world import backed_up
 
 Patch = pytest.MonkeyPatch
 
@@ -143,9 +146,9 @@ def a_brokers_own_min_isr(patch: Patch) -> None:
     patch.setattr(scratch, "MIN_ISR", "flush.messages")
 
 
-def a_brokers_own_timestamps(patch: Patch) -> None:
-    """With a default of LogAppendTime the job refuses a topic."""
-    patch.setattr(scratch, "AS_THEY_ARE", {})
+def kinder_than_the_pool(patch: Patch) -> None:
+    """A drill passes where the job refuses the topics of the pool."""
+    patch.setattr(scratch, "desired_configs", lambda *given: {**desired_configs(*given), **AS_THEY_ARE})
 
 
 def not_asked_again(patch: Patch) -> None:
@@ -274,7 +277,7 @@ MUTANTS: tuple[Mutant, ...] = (
         ),
     ),
     (a_brokers_own_min_isr, stories.test_topics_are_made_as_they_are_declared_to_be_written_to),
-    (a_brokers_own_timestamps, stories.test_topics_are_made_as_they_are_declared_to_be_written_to),
+    (kinder_than_the_pool, partial(stories.test_a_drill_fails_where_a_restore_of_the_pool_would_be_refused, backed_up)),
     (in_everybodys_way, moved.test_a_readoption_waits_for_no_drill),
     (not_asked_again, moved.test_a_restore_that_is_deleted_right_before_its_topics_are_made_makes_none),
 )

@@ -278,6 +278,8 @@ class RestoreWorld(BackupWorld):
             topic = self.kafka.topics.get(into[name])
             if topic is None or topic.log.topic_id != topic_id or topic.log.end > 0:
                 return Outcome.REFUSED, f"topic {into[name]} is not empty, or is another", {}
+            if (kind := topic.configs.get("message.timestamp.type", "CreateTime")) != "CreateTime":
+                return Outcome.REFUSED, f"topic {into[name]} has message.timestamp.type={kind}", {}
         return self._written(request, found, into)
 
     def _written(self, request: Request, found: dict[str, tuple[int, int, int]], into: dict[str, str]) -> Done:

@@ -42,6 +42,20 @@ def test_records_of_tomorrow_are_refused_before_one_is_written() -> None:
     target._require_configs(planned(24 * HOUR), {**KAFKA_4, "message.timestamp.after.max.ms": str(2**63 - 1)})
 
 
+def what_can_be_declared_is_said() -> None:
+    for name, value in (("message.timestamp.type", "LogAppendTime"), ("message.timestamp.before.max.ms", "1000")):
+        with pytest.raises(Refused, match=rf"{name}={value}, and .* is needed .*spec\.topics\.config"):
+            target._require_configs(planned(0), {**KAFKA_4, name: value})
+    with pytest.raises(Refused, match=r"spec\.topics\.config"):
+        target._require_configs(planned(24 * HOUR), KAFKA_4)
+    with pytest.raises(Refused, match=r"-1 is needed to restore it$"):
+        target._require_configs(planned(0), {**KAFKA_4, "retention.ms": "1"})
+
+
+def test_where_a_refused_config_is_declared_is_said_if_people_declare_it() -> None:
+    what_can_be_declared_is_said()
+
+
 @pytest.mark.parametrize("ahead", [(), (-365 * 24 * HOUR,), (0, HOUR // 2)])
 def test_what_kafka_takes_is_written(ahead: tuple[int, ...]) -> None:
     target._require_configs(planned(*ahead), KAFKA_4)
@@ -53,5 +67,6 @@ def test_the_guard_cannot_be_taken_away() -> None:
             rewritten(target, "_require_configs", "ahead > int(config[_MOST_AHEAD])", "False"),
             records_of_tomorrow_are_refused,
         ),
+        (rewritten(target, "_require_configs", "if name in _TIMES", "if False"), what_can_be_declared_is_said),
     )
     assert find_survivors(mutants) == []

@@ -18,7 +18,7 @@ from seawall.api.v1alpha1.restore import ScratchTopics
 from seawall.api.v1alpha1.restore_status import MAX_RESTORE_FINDINGS, RestoreStage
 from seawall.api.v1alpha1.spark_job import Outcome
 from seawall.domain.conditions import find_condition
-from seawall.domain.kafka import AS_THEY_ARE, MIN_ISR, NewTopic
+from seawall.domain.kafka import MIN_ISR, NewTopic
 from seawall.domain.kafka_log import DescribedTopic
 from seawall.domain.restore.actions import KeepForScratch, MakeTopics
 from seawall.domain.restore.attempt import freeze, run, verdict_of
@@ -80,8 +80,9 @@ def _make(case: Case, scratch: ScratchTopics, now: ScratchNow) -> RestoreDecisio
     if all(row.topic_id is not None for row in planned):
         return _why_not_there(case, now)
     if absent:
-        # Explicitly: with a broker's own default of 2 a topic of one replica takes no records.
-        configs = {**desired_configs(case.kafka.topics, scratch.replication_factor), **AS_THEY_ARE, MIN_ISR: "1"}
+        # As the pool's: what the job would refuse there it refuses here. But with a broker's own default of 2 a topic
+        # of one replica takes no records.
+        configs = {**desired_configs(case.kafka.topics, scratch.replication_factor), MIN_ISR: "1"}
         topics = tuple(NewTopic(name, scratch.replication_factor, configs) for name in absent)
         return case.stays(case.goes_on(Reason.MAKING_TOPICS, f"it makes {listed(absent)}"), MakeTopics(topics))
     rows = with_ids(status, now)

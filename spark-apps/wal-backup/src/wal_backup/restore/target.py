@@ -24,14 +24,12 @@ RIGHTS = {
 MOST_BYTES = "max.message.bytes"
 _MOST_AHEAD = "message.timestamp.after.max.ms"
 """So far may a record's time be ahead of the broker's; an hour by default since Kafka 4.0."""
-_NEEDED = {
-    "cleanup.policy": "delete",
-    "message.timestamp.type": "CreateTime",
-    "message.timestamp.before.max.ms": str(2**63 - 1),
-    "retention.bytes": "-1",
-    "retention.ms": "-1",
-}
+_TIMES = {"message.timestamp.type": "CreateTime", "message.timestamp.before.max.ms": str(2**63 - 1)}
+"""Nobody guards these: a topic has what its WALCluster declares, or else the brokers' default."""
+_NEEDED = {"cleanup.policy": "delete", **_TIMES, "retention.bytes": "-1", "retention.ms": "-1"}
 """With others Kafka would delete old records at once, drop some of them, give them its own time, or take none."""
+
+_DECLARED = "set it in spec.topics.config of the WALCluster, or as the brokers' default"
 
 
 class TargetKafka:
@@ -141,12 +139,13 @@ def require_empty(name: str, topic_id: str, found: TopicState | None) -> None:
 def _require_configs(topic: TopicPlan, config: Mapping[str, str]) -> None:
     for name, needed in _NEEDED.items():
         if config[name] != needed:
-            raise Refused(f"topic {topic.name} has {name}={config[name]}, and {needed} is needed to restore it")
+            where = f": {_DECLARED}" if name in _TIMES else ""
+            raise Refused(f"topic {topic.name} has {name}={config[name]}, and {needed} is needed to restore it{where}")
     ahead = max((section.newest for section in topic.sections), default=0) - int(time.time() * 1000)
     if ahead > int(config[_MOST_AHEAD]):
         raise Refused(
             f"topic {topic.name} has {_MOST_AHEAD}={config[_MOST_AHEAD]}, and its newest record is {ahead} ms ahead of "
-            "now: set it higher"
+            f"now: {_DECLARED}"
         )
     most = int(config[MOST_BYTES])
     if most < topic.largest:
