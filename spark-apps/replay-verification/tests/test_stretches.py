@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from itertools import pairwise
 from typing import Any
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from wal_logs import DATA, OTHER, Record, clean_log, payload, records_of
@@ -72,6 +73,19 @@ def test_what_lies_before_the_start_of_a_region_is_neither_found_nor_counted() -
     _, of_data = verdicts(records, ())
     assert [row["kind"] for row in of_data] == ["tally"]
     assert of_data[0]["entries"] == 1
+
+
+@pytest.mark.parametrize(("before", "found"), [(1, []), (2, [("UndecodableEntry", 2)])])
+def test_an_entry_that_ends_beyond_the_start_of_its_region_is_read_wherever_it_begins(
+    before: int, found: list[tuple[str, int]]
+) -> None:
+    """The region reads from 3: with two noops before them the parts are 2 and 3."""
+    parts = records_of(DATA, b"\x0a\x16" + b"\xff" * 22, in_parts=True)
+    noops: list[Record] = [(None, None)] * before
+    assert len(parts) == 2
+    _, of_data = verdicts([*noops, *parts], ())
+    assert [(row["finding"], row["offset"]) for row in of_data[:-1]] == found
+    assert (of_data[-1]["errors"], of_data[-1]["entries"]) == (len(found), 0)
 
 
 def test_parts_that_were_cut_off_by_the_beginning_are_no_finding() -> None:

@@ -142,6 +142,12 @@ def _fields_of_another_type() -> None:
     )
 
 
+def _begins_before() -> None:
+    stretch_stories.test_an_entry_that_ends_beyond_the_start_of_its_region_is_read_wherever_it_begins(
+        2, [("UndecodableEntry", 2)]
+    )
+
+
 def _operations() -> None:
     said = "a mutation has the unknown operation 2"
     content_stories.test_what_crashes_the_database_is_malformed(content_stories._unknown_operation, said)
@@ -177,6 +183,7 @@ MUTANTS: tuple[Mutant, ...] = (
         rewritten(comparison, "_plan_region", "pairs[-1].newer.entry_id + 1 < region.reads_from", "False"),
         comparison_stories.test_cuts_of_before_the_last_flush_are_no_proof_of_what_is_replayed_after_it,
     ),
+    (rewritten(judge._Verdict, "_entry", "self._add(", "(lambda seen: self._tell([seen]))("), _begins_before),
     (what_the_cut_has_counts_again, row_stories.test_what_the_older_cut_has_already_does_not_count_again),
 )
 

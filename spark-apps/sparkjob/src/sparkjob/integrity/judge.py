@@ -113,7 +113,8 @@ class _Verdict:
         try:
             decoded = decode_entry(entry.payload)
         except InvalidEntry as error:
-            self._tell([Seen(Kind.UNDECODABLE_ENTRY, entry.first_offset, error.reason)])
+            # Read, wherever it begins: what counts is its id, the offset of its Last.
+            self._add(Seen(Kind.UNDECODABLE_ENTRY, entry.first_offset, error.reason))
             return
         self._tell(Seen(kind, entry.entry_id, said) for kind, said in find_flaws(decoded, entry.payload))
         rows = 0
@@ -126,14 +127,17 @@ class _Verdict:
         self._tell(self._sequences.add(run))
 
     def _tell(self, seen: Iterable[Seen]) -> None:
-        for kind, offset, message in seen:
-            if offset < self._reads_from and kind not in _OF_THE_TOPIC:
-                continue  # before what the region reads
-            self._counts[kind] += 1
-            if self._counts[kind] <= MOST_OF_A_KIND:
-                region = None if self._region is None or kind is Kind.ILLEGAL_SEQUENCE else signed(self._region)
-                row = {"kind": "finding", "topic": self._topic, "region": region, "offset": offset}
-                self._told.append(row | {"finding": kind.value, "message": message})
+        for each in seen:
+            if each.offset >= self._reads_from or each.kind in _OF_THE_TOPIC:  # else before what the region reads
+                self._add(each)
+
+    def _add(self, seen: Seen) -> None:
+        kind, offset, message = seen
+        self._counts[kind] += 1
+        if self._counts[kind] <= MOST_OF_A_KIND:
+            region = None if self._region is None or kind is Kind.ILLEGAL_SEQUENCE else signed(self._region)
+            row = {"kind": "finding", "topic": self._topic, "region": region, "offset": offset}
+            self._told.append(row | {"finding": kind.value, "message": message})
 
 
 def noops_sentence(count: int) -> str:
