@@ -8,16 +8,20 @@ from pathlib import Path
 
 import pytest
 from backups import Answer, Bed
+from pyspark.sql import SparkSession
 from spark_marks import WITH_SPARK
 from test_injected_faults import FAULTS
-from wal_logs import Record, clean_log
+from wal_logs import DATA, Record, TableRow, clean_log, payload, records_of
 
 from sparkjob.integrity.findings import Kind, Severity
+from sparkjob.integrity.schemas import RECORDS
 from wal_backup.backup import Backup
+from wal_backup.decode import Decoded, judge_records
 from wal_backup.manifest import StoredObject
 from wal_backup.request import Level
 from wal_backup.store import Folder
 from wal_backup.verify import Verifier
+from walrecord.region import metadata_region
 
 pytest_plugins = ("spark_beds", "backup_beds")
 pytestmark = WITH_SPARK
@@ -100,6 +104,21 @@ def test_integrity_finds_in_a_store_what_it_finds_in_kafka(folder_bed: Bed) -> N
     errors = [each for each in expected if each[0].severity is Severity.ERROR]
     assert sorted((each.kind, each.topic, each.offset) for each in proof.findings) == sorted(errors)
     assert proof.warnings == len(expected) - len(errors)
+
+
+def test_a_metadata_region_is_judged_from_where_its_data_region_reads(spark: SparkSession) -> None:
+    """Before that, its numbers stand there with other bytes: nobody would replay those."""
+    before, entry = (payload(1, TableRow("a", 1, load)) for load in (1, 2))
+    contents = (before, entry, entry)
+    records = [
+        ("wal", offset, key, value)
+        for offset, content in enumerate(contents)
+        for key, value in records_of(metadata_region(DATA), content)
+    ]
+    frame = spark.createDataFrame(records, RECORDS).coalesce(1)
+    assert judge_records(frame, {"wal": {DATA: 1}}, drops_repeats=True) == Decoded((), 1)
+    whole = judge_records(frame, {"wal": {DATA: 0}}, drops_repeats=True)
+    assert [(found.kind, found.offset) for found in whole.findings] == [(Kind.SEQUENCE_REUSED, 1)]
 
 
 def _split(bed: Bed, records: Sequence[Record], at: int) -> tuple[Answer, Answer]:

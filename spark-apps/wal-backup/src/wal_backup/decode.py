@@ -15,7 +15,7 @@ from pyspark.sql import functions as F  # noqa: N812 - the name that Spark's own
 
 from sparkjob.integrity import findings as log_findings
 from sparkjob.integrity.reuse import find_reused, reused
-from sparkjob.integrity.scan import Starts
+from sparkjob.integrity.scan import Starts, start_of
 from sparkjob.integrity.schemas import RECORDS, RECORDS_ARROW, unsigned
 from sparkjob.integrity.verdicts import pieces_of, verdicts_on
 from wal_backup.check import ObjectToCheck
@@ -59,7 +59,7 @@ def judge_records(records: DataFrame, starts: Starts, *, drops_repeats: bool) ->
     repeats: dict[str, dict[int, int]] = defaultdict(dict)
     for each in found:
         if each.kind is log_findings.Kind.REPEATED_SEQUENCE and each.region is not None:
-            repeats[each.topic][each.region] = starts[each.topic].get(each.region, 0)
+            repeats[each.topic][each.region] = start_of(each.region, starts[each.topic]) or 0
     if repeats:
         again = records.where(F.col("topic").isin(*repeats))
         found += find_reused(reused(again, repeats, drops_repeats=drops_repeats).collect())
