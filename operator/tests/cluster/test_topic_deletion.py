@@ -26,7 +26,7 @@ from tests.fakes.kafka import FakeKafkaClusters
 from tests.fakes.ledgers import FakeLedgers
 from tests.fakes.meters import FakeMeters
 from tests.fakes.strimzi import FakeStrimzi
-from tests.hold.test_wal_hold import granter, place
+from tests.hold.test_wal_hold import granter, place, stay, without_database
 from tests.hold.test_wal_hold import settle as settle_hold
 from tests.ledger.test_ledger_watch import look, watch
 from tests.worlds.purge_world import CLUSTER, NAMESPACE, TOPICS, WAL, Calls, Guard, World
@@ -193,6 +193,34 @@ def test_what_needs_the_topics_or_hides_who_does_is_waited_for_without_an_end(
     assert reported(world).startswith(sentence)
     assert "deletionPolicy: Retain" in reported(world)
     end()
+    live(world, process)
+    assert is_gone(world)
+    assert not world.kafka.topics
+
+
+@pytest.mark.parametrize("end", [{"release": True}, {}], ids=["released", "expired"])
+def test_a_hold_that_is_released_or_expires_lets_topics_go_whose_cluster_names_no_database(
+    end: dict[str, Any],
+) -> None:
+    """Found by a reader: who did as they were told, and took the database out of the spec, could not release it."""
+    claim: dict[str, Any] = {"topics": {"wal_0": 3}, "ttl": "1h"}
+    world = World()
+    world.kube.apply(WAL, DELETE)
+    live(world, ticks=6)
+    holds = granter(world)
+    place(world, **claim)
+    assert settle_hold(world, holds).status.granted == {"wal_0": 3}
+    world.kube.apply(WAL, without_database(DELETE))
+    world.kube.remove(WAL)
+    process = controller(world)
+    live(world, process)
+    stay(world, holds, 10)
+    live(world, process, ticks=2)
+    assert set(TOPICS) <= world.kafka.topics.keys()
+    assert reported(world).startswith("TopicsHeld: WALHold spark claims records of topic wal_0: release or delete it")
+    place(world, **claim, **end)
+    state = stay(world, holds, 1 if end else 70).status.state
+    assert state is (HoldState.RELEASED if end else HoldState.LOST)
     live(world, process)
     assert is_gone(world)
     assert not world.kafka.topics

@@ -8,6 +8,7 @@ from functools import partial
 
 import pytest
 
+from seawall.controllers import hold as controller
 from seawall.controllers import topic_deletion
 from seawall.controllers.hold import WALHoldController
 from seawall.domain import clocks
@@ -64,6 +65,11 @@ def step_rewritten(name: str, guard: str, instead: str) -> Callable[[Patch], Non
 ANOTHERS = "each.spec.cluster_ref.name in others"
 NEVER_RENEWED = outages.test_who_never_renews_loses_it_when_its_ttl_is_over_and_half_a_ttl_after_an_outage_at_the_latest
 
+NO_DATABASE = stories.test_a_hold_whose_cluster_names_no_database_is_renewed_or_ends_by_its_ttl
+SILENT = partial(
+    stories.test_a_hold_is_released_whoever_is_silent_and_its_ttl_does_not_count_meanwhile, stories.silent_store
+)
+
 
 MUTANTS: tuple[Mutant, ...] = (
     (no_obstacle, stories.test_while_the_database_deletes_a_hold_is_not_granted_and_its_sentence_has_the_key),
@@ -108,16 +114,40 @@ MUTANTS: tuple[Mutant, ...] = (
         reused.test_an_open_request_on_everything_counts_while_its_cluster_is_gone,
     ),
     (
-        rewritten(decide, "_conditions", " or verdict.reason != Reason.CLUSTER_MISSING", " or True"),
+        rewritten(decide, "_conditions", " or verdict.reason not in UNKNOWN_TOPICS", " or True"),
         reused.test_a_hold_whose_cluster_is_gone_is_granted_for_nobody_and_ends_by_its_ttl,
+    ),
+    (
+        rewritten(decide, "_conditions", "not in UNKNOWN_TOPICS", "!= Reason.CLUSTER_MISSING"),
+        partial(
+            reused.test_a_hold_is_not_judged_by_the_topics_of_a_later_cluster_of_that_name, reused.EVERYTHING, "former"
+        ),
     ),
     (
         rewritten(decide, "_alone", "next_change_alone(hold, observed.time)", "None"),
         reused.test_a_hold_whose_cluster_is_gone_is_granted_for_nobody_and_ends_by_its_ttl,
     ),
     (
-        rewritten(decide, "_alone", "Outlook.READY if after.state is HoldState.RELEASED else ", ""),
+        rewritten(decide, "_over", "Outlook.READY if state is HoldState.RELEASED else ", ""),
         reused.test_a_hold_that_is_released_while_its_cluster_is_gone_is_ready,
+    ),
+    *(
+        (
+            rewritten(decide, "_manage", "_alone(obj, hold, _verdict", "_as_it_is(obj, hold, _verdict"),
+            partial(story, reused.EVERYTHING, "former"),
+        )
+        for story in (
+            reused.test_a_hold_of_a_later_clusters_name_is_released,
+            reused.test_a_hold_of_a_later_clusters_name_ends_by_its_ttl,
+        )
+    ),
+    *(
+        (rewritten(decide, "decide", guard, instead, controller), story)
+        for guard, instead, story in (
+            ("is UnavailableReason.NO_DATA_PLANE", "is None", NO_DATABASE),
+            ("observation.why is UnavailableReason.NO_DATA_PLANE", "observation.why", SILENT),
+            ("release(hold)", "None", SILENT),
+        )
     ),
     (
         rewritten(held, "limit_reached", " and (share < 1 or was_recorded_unrenewed(hold, now))", "", holds),

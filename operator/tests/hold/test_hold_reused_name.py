@@ -214,23 +214,77 @@ def test_a_hold_keeps_its_grant_while_its_cluster_is_gone() -> None:
     assert not is_true(gone, ConditionType.GRANTED)
 
 
-@pytest.mark.parametrize(
+OF_FORMER = pytest.mark.parametrize(
     ("topics", "prefix"), [({"former_0": 3}, None), (EVERYTHING, "former"), ({"former_0": 3}, "former")]
 )
+
+
+def place_namesake(world: World, topics: dict[str, Any], prefix: str | None) -> None:
+    """A hold that was granted when another WALCluster had the name of the one that there is."""
+    place(world, topics=topics, ttl="10m")
+    status = granted(topics, prefix).model_copy(update={"granted_logs": GrantedLogs(topics=3, digest="0" * 16)})
+    world.kube.replace_status(read(world), status)
+
+
+@OF_FORMER
 def test_a_hold_is_not_judged_by_the_topics_of_a_later_cluster_of_that_name(
     topics: dict[str, Any], prefix: str | None
 ) -> None:
     world = World()
-    place(world, topics=topics, ttl="10m")
-    status = granted(topics, prefix).model_copy(update={"granted_logs": GrantedLogs(topics=3, digest="0" * 16)})
-    world.kube.replace_status(read(world), status)
-    for minutes in (0, 9, 11, 60):
-        world.time.time += timedelta(minutes=minutes)
-        hold = settle(world)
+    place_namesake(world, topics, prefix)
+    process = granter(world)
+    for _ in range(12):
+        hold = stay(world, process, 3)
         assert hold.status.state is HoldState.ACTIVE
         assert hold.status.granted == topics
         assert is_true(hold, ConditionType.STALLED)
         assert "granted on topics of former, and the WALCluster of this name has those of wal" in message(hold)
+        condition = find_condition(hold.status.conditions, ConditionType.GRANTED)
+        assert condition is not None
+        assert (condition.status, condition.reason) == ("Unknown", "OtherTopics")
+        place(world, topics=topics, ttl="10m", renewTime=world.time.time.isoformat())
+
+
+@OF_FORMER
+def test_a_hold_of_a_later_clusters_name_is_released(topics: dict[str, Any], prefix: str | None) -> None:
+    """Found by a reader: it kept everything of the new one for ever, and people were told that it was released."""
+    world = flushed()
+    place_namesake(world, topics, prefix)
+    process = granter(world)
+    settle(world, process)
+    place(world, topics=topics, ttl="10m", release=True)
+    hold = settle(world, process)
+    assert (hold.status.state, message(hold)) == (HoldState.RELEASED, "its owner released it")
+    assert is_true(hold, ConditionType.READY)
+    world.start_run()
+    world.settle()
+    assert world.log_starts()["wal_0"] > 3
+
+
+@OF_FORMER
+def test_a_hold_of_a_later_clusters_name_ends_by_its_ttl(topics: dict[str, Any], prefix: str | None) -> None:
+    """Until then it counts, by its name; then a purge of the new one deletes."""
+    world = flushed()
+    place_namesake(world, topics, prefix)
+    process = granter(world)
+    assert stay(world, process, 9).status.state is HoldState.AT_RISK
+    assert "by this name" in message(read(world))
+    hold = stay(world, process, 3)
+    assert hold.status.state is HoldState.LOST
+    assert "its ttl is 600 s" in message(hold)
+    world.start_run()
+    world.settle()
+    assert world.log_starts()["wal_0"] > 3
+
+
+def test_a_hold_on_everything_counts_for_the_later_cluster_of_that_name_until_it_ends() -> None:
+    """Somebody may have placed it for the new one, whatever it was granted."""
+    world = flushed()
+    place_namesake(world, EVERYTHING, "former")
+    settle(world)
+    world.start_run()
+    world.settle()
+    assert set(world.log_starts().values()) == {0}
 
 
 def test_a_grant_says_on_which_topics_it_is_also_one_that_did_not() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from datetime import timedelta
 from typing import Any
 
@@ -20,7 +21,7 @@ from tests.fakes.dataplane import settings
 from tests.fakes.meters import FakeMeters
 from tests.support.golden import compare_calls
 from tests.support.mortal import DeathRow, Died
-from tests.worlds.purge_world import NAMESPACE, WAL, Calls, Guard, World
+from tests.worlds.purge_world import CLUSTER, NAMESPACE, WAL, Calls, Guard, World
 
 HOLD = Key(NAMESPACE, "spark")
 
@@ -213,6 +214,70 @@ def test_nobody_loses_a_hold_because_the_database_or_the_cluster_is_away() -> No
     assert is_true(hold, ConditionType.RECONCILING)
     place(world, clusterRef={"name": "nowhere"}, topics={"wal_0": 3}, ttl="10m")
     assert "does not exist" in message(settle(world, process))
+
+
+def silent_store(world: World) -> None:
+    world.store.is_silent = True
+
+
+def silent_metasrv(world: World) -> None:
+    world.data_plane.is_silent = True
+
+
+def silent_kafka(world: World) -> None:
+    world.kafka.unreachable = NoKafka(Unreachable.NOT_ANSWERING, "nobody answers")
+
+
+def unreadable_cluster(world: World) -> None:
+    world.kube.apply(WAL, {**CLUSTER, "newField": 1})
+
+
+AWAY = (silent_store, silent_metasrv, silent_kafka, unreadable_cluster)
+
+
+@pytest.mark.parametrize("away", AWAY)
+def test_a_hold_is_released_whoever_is_silent_and_its_ttl_does_not_count_meanwhile(
+    away: Callable[[World], None],
+) -> None:
+    """Found by a reader: it stayed Extended although people were told that it was released."""
+    world = World()
+    place(world, topics={"wal_0": 3}, ttl="10m")
+    process = granter(world)
+    before = settle(world, process)
+    away(world)
+    hold = stay(world, process, 30)
+    assert (hold.status.state, hold.status.granted) == (before.status.state, before.status.granted)
+    assert is_true(hold, ConditionType.RECONCILING)
+    place(world, topics={"wal_0": 3}, ttl="10m", release=True)
+    hold = settle(world, process)
+    assert (hold.status.state, message(hold)) == (HoldState.RELEASED, "its owner released it")
+    assert is_true(hold, ConditionType.READY)
+    assert not is_true(hold, ConditionType.GRANTED)
+    assert hold.status.granted == before.status.granted, "what it was is to be read"
+
+
+def without_database(cluster: dict[str, Any]) -> dict[str, Any]:
+    """The spec when a person has taken the database out of it."""
+    return {name: part for name, part in cluster.items() if name not in {"dataPlane", "verification"}}
+
+
+def test_a_hold_whose_cluster_names_no_database_is_renewed_or_ends_by_its_ttl() -> None:
+    """Nobody will look, ever. It is not granted anything, and what was stands until then."""
+    world = World()
+    place(world, topics={"wal_0": 3}, ttl="10m")
+    process = granter(world)
+    settle(world, process)
+    world.kube.apply(WAL, without_database(CLUSTER))
+    hold = stay(world, process, 3)
+    assert hold.status.state in {HoldState.ACTIVE, HoldState.EXTENDED}
+    assert is_true(hold, ConditionType.GRANTED)
+    assert message(hold).startswith("WALCluster wal names no database to look at")
+    for _ in range(4):
+        place(world, topics={"wal_0": 3}, ttl="10m", renewTime=world.time.time.isoformat())
+        assert stay(world, process, 7).status.state is not HoldState.LOST
+    hold = stay(world, process, 11)
+    assert (hold.status.state, hold.status.granted) == (HoldState.LOST, {"wal_0": 3})
+    assert "its ttl is 600 s" in message(hold)
 
 
 def test_an_edited_hold_is_a_new_request_and_what_was_granted_stands() -> None:

@@ -5,8 +5,9 @@
 
 A hold is deleted without a finalizer of ours: that it is gone releases it. One that somebody else's finalizer keeps
 still counts, says so, and ends by its ttl at last. What cannot be known changes nothing: a hold never expires or is
-lost while nobody can look, and never expires while two clocks do not agree on the time. Where there is no WALCluster
-nobody ever will: then its ttl counts, and what was granted stands until that is over, for who has its topics by then.
+lost while nobody can look, and never expires while two clocks do not agree on the time. Where nobody ever will, as the
+WALCluster is gone, names no database, or has other topics, its ttl counts, and what was granted stands until that is
+over, for who has its topics by then. Its release, the holder's own word, counts whatever is known.
 """
 
 from __future__ import annotations
@@ -36,13 +37,14 @@ from seawall.domain.ledger.held import (
     DUE_SHARE,
     NEAR,
     Hold,
+    HoldChange,
     HoldView,
     at_risk_until,
     expires_at,
 )
-from seawall.domain.ledger.holds import next_change, next_change_alone, why_not_granted
+from seawall.domain.ledger.holds import next_change, next_change_alone, release, why_not_granted
 from seawall.domain.ledger.intents import FenceRecord
-from seawall.domain.ledger.observation import Observation
+from seawall.domain.ledger.observation import Observation, UnavailableReason
 from seawall.domain.step import Event, EventType
 from seawall.domain.times import HOLD_OBSERVE_SECONDS, HOLD_RETRY_SECONDS
 
@@ -88,7 +90,7 @@ def _conditions(
     if hold is None:
         return build.kstatus(verdict)
     is_granted = hold.granted == hold.claim and not hold.state.is_final and _is_worth(obj, hold, database_deletes)
-    is_known = not is_granted or verdict.reason != Reason.CLUSTER_MISSING  # of topics that nobody looks at
+    is_known = not is_granted or verdict.reason not in UNKNOWN_TOPICS
     return (
         *build.kstatus(verdict),
         build(
@@ -124,6 +126,8 @@ def _expiry_judged(build: ConditionBuilder, time: TrustedTime) -> Condition:
 
 
 HoldDecision = Decision[WALHoldStatus, WriteRecords]
+UNKNOWN_TOPICS = frozenset({Reason.CLUSTER_MISSING, Reason.OTHER_TOPICS})
+"""With these its topics are none of its WALCluster's: whether what was granted is there nobody knows."""
 
 
 def decide(obj: WALHold, observed: Observed) -> HoldDecision:
@@ -138,9 +142,13 @@ def decide(obj: WALHold, observed: Observed) -> HoldDecision:
     if isinstance(observation, Observation):
         return _manage(obj, hold, observation, observed)
     if not observed.has_cluster or observation is None:
-        return _alone(obj, hold, observed)
+        return _alone(obj, hold, _verdict_without_cluster(), observed)
     verdict = Verdict(Outlook.PROGRESSING, observation.why.value, observation.message, HOLD_RETRY_SECONDS)
-    return _as_it_is(obj, hold, verdict, observed)
+    if observation.why is UnavailableReason.NO_DATA_PLANE:
+        message = f"{observation.message}; unless it is renewed it ends by its ttl"
+        return _alone(obj, hold, replace(verdict, message=message), observed)
+    change = release(hold)
+    return _as_it_is(obj, hold, verdict, observed) if change is None else _over(obj, change, observed)
 
 
 def _as_it_is(obj: WALHold, hold: Hold | None, verdict: Verdict, observed: Observed) -> HoldDecision:
@@ -148,28 +156,38 @@ def _as_it_is(obj: WALHold, hold: Hold | None, verdict: Verdict, observed: Obser
     return Decision(obj.status, verdict, publish=partial(published, obj, obj.status, hold, observed.time))
 
 
-def _alone(obj: WALHold, hold: Hold, observed: Observed) -> HoldDecision:
-    """Of a hold whose WALCluster is gone: its numbers stay as they were, and its ttl counts."""
+def _alone(obj: WALHold, hold: Hold, verdict: Verdict, observed: Observed) -> HoldDecision:
+    """Of a hold of whose topics nobody will say anything: it is released, renewed, or its ttl counts."""
     change = next_change_alone(hold, observed.time)
+    if change is not None and change.hold.state.is_final:
+        return _over(obj, change, observed)
     after = hold if change is None else change.hold
     status = unmeasured(obj, after)
-    if change is not None and after.state.is_final:
-        outlook = Outlook.READY if after.state is HoldState.RELEASED else Outlook.STALLED
-        verdict = Verdict(outlook, after.state.value, change.sentence)
-    else:
-        message = (
-            "the WALCluster does not exist, or is being deleted: create it, or delete the hold; unless it is renewed "
-            "it ends by its ttl"
-        )
-        wait = _until_next_limit(after, observed.time)
-        verdict = Verdict(Outlook.STALLED, Reason.CLUSTER_MISSING, message, wait)
-    return Decision(status, verdict, publish=partial(published, obj, status, after, observed.time))
+    found = replace(verdict, after=_until_next_limit(after, observed.time))
+    return Decision(status, found, publish=partial(published, obj, status, after, observed.time))
+
+
+def _over(obj: WALHold, change: HoldChange, observed: Observed) -> HoldDecision:
+    """It ends, and its numbers stay as they were."""
+    state = change.hold.state
+    outlook = Outlook.READY if state is HoldState.RELEASED else Outlook.STALLED
+    status = unmeasured(obj, change.hold)
+    verdict = Verdict(outlook, state.value, change.sentence)
+    return Decision(status, verdict, publish=partial(published, obj, status, change.hold, observed.time))
+
+
+def _verdict_without_cluster() -> Verdict:
+    message = (
+        "the WALCluster does not exist, or is being deleted: create it, or delete the hold; unless it is renewed "
+        "it ends by its ttl"
+    )
+    return Verdict(Outlook.STALLED, Reason.CLUSTER_MISSING, message)
 
 
 def _manage(obj: WALHold, hold: Hold, observation: Observation, observed: Observed) -> HoldDecision:
     """A change of its state first; numbers, which are others at each look, with it, or when nothing is to be done."""
     if hold.granted_prefix not in {None, observation.pool.prefix}:
-        return _as_it_is(obj, hold, _verdict_elsewhere(hold, observation.pool.prefix), observed)
+        return _alone(obj, hold, _verdict_elsewhere(hold, observation.pool.prefix), observed)
     view = hold_view(observation, observed.ages, may_write=observed.may_write)
     change = next_change(hold, view, observed.time)
     after = hold if change is None else change.hold
@@ -195,9 +213,10 @@ def _verdict_elsewhere(hold: Hold, prefix: str) -> Verdict:
     """Of a hold whose WALCluster's name is another one's now: of its topics nothing was observed."""
     message = (
         f"it was granted on topics of {hold.granted_prefix}, and the WALCluster of this name has those of {prefix}: it "
-        "counts for who has its topics now; delete it once nobody needs them, and place another"
+        "counts for who has its topics now, and by this name; release it once nobody needs them, and place another; "
+        "unless it is renewed it ends by its ttl"
     )
-    return Verdict(Outlook.STALLED, Reason.OTHER_TOPICS, message, HOLD_OBSERVE_SECONDS)
+    return Verdict(Outlook.STALLED, Reason.OTHER_TOPICS, message)
 
 
 def _records_to_write(hold: Hold, observation: Observation) -> dict[str, FenceRecord]:

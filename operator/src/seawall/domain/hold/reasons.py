@@ -19,7 +19,8 @@ class Reason(StrEnum):
     What was granted stands for who has its topics, until the ttl is over; whether it is there nobody knows."""
     OTHER_TOPICS = "OtherTopics"
     """Stalled. The WALCluster has other topics than those on which it was granted: another one had its name then. It
-    stays as it is, and counts for the WALCluster that has those topics now: delete it once nobody needs them."""
+    counts for the WALCluster that has those topics now, and for the one that it names, until it is released, deleted,
+    or its ttl is over: release it once nobody needs them. Whether what was granted is there nobody knows."""
     NOT_GRANTED_YET = "NotGrantedYet"
     """Reconciling. What is claimed cannot be promised now; the message says why. Until then it counts, and nobody may
     rely on it."""

@@ -109,8 +109,13 @@ def _at_risk(hold: Hold, sentence: str, time: TrustedTime) -> HoldChange | None:
     return HoldChange(replace(hold, state=HoldState.AT_RISK, at_risk_since=time.later), sentence)
 
 
-def _released(hold: Hold, _: HoldView, __: TrustedTime) -> HoldChange | None:
+def release(hold: Hold) -> HoldChange | None:
+    """What its owner let go; None: nobody did. It needs no look at the topics, and no time."""
     return _change(hold, HoldState.RELEASED, "its owner released it") if hold.release else None
+
+
+def _released(hold: Hold, _: HoldView, __: TrustedTime) -> HoldChange | None:
+    return release(hold)
 
 
 def _renewed(hold: Hold, _: HoldView, time: TrustedTime) -> HoldChange | None:
@@ -258,4 +263,4 @@ def next_change_alone(hold: Hold, time: TrustedTime) -> HoldChange | None:
 STEPS = (_released, _renewed, _overtaken, _due, _ended, _granted, _stands, _counted, _placed)
 """The changes, in the order in which they are looked for."""
 ALONE = (_released, _renewed, _due, _ended, _due_alone)
-"""Those of a hold whose WALCluster is gone. Without topics no limit but the ttl is ever reached."""
+"""Those of a hold whose topics nobody will look at. Without topics no limit but the ttl is ever reached."""
