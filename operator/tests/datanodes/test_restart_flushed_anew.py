@@ -3,25 +3,31 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 
 import pytest
 
-from seawall.api.v1alpha1.rollout import Maintenance, RestartStatus, RollStage
+from seawall.api.v1alpha1.rollout import AskedFlush, FlushBefore, Maintenance, RestartStatus, RollStage
+from seawall.domain.datanodes import flush as flushes
+from seawall.domain.datanodes.actions import FlushRegions
 from seawall.domain.datanodes.entry import begun, measured_anew
+from seawall.domain.datanodes.facts import Facts
 from seawall.domain.datanodes.gate import DatanodeGate
 from seawall.domain.dataplane.flush import FlushFailure
+from seawall.domain.ledger.declarations import Grounds
 from seawall.domain.rollout.workload import Eviction, Pod
 from seawall.domain.rollout_reasons import Reason
 from seawall.domain.times import MAINTENANCE_LEASE, MAINTENANCE_SETTLES, ROLLOUT_AGAIN
 from tests.datanodes.test_restart import ALL, waits
 from tests.datanodes.test_restart_budget import SENTENCE, BudgetWorld, forbidden
-from tests.domain.datanodes.builders import METASRV, NOW, make_facts, make_pod, with_datanode
+from tests.domain.datanodes.builders import METASRV, NOW, make_facts, make_pod, make_region, with_datanode
 from tests.worlds.restart_world import TOPICS
 
 MUCH = 1 << 30
 """Bytes in memory, more than is written in a story."""
+
+LONG_AGO = NOW - timedelta(days=1)
 
 
 @dataclass
@@ -49,7 +55,7 @@ class Unlogged(BudgetWorld):
         def evict_pod(pod: Pod) -> Eviction:
             if self.datanodes.forbids is None:
                 led = [each for each, region in self.data_plane.regions.items() if region.datanode == pod.ordinal]
-                self.unflushed.append(self.time.now() - min(self.flushed[each] for each in led))
+                self.unflushed.append(self.time.now() - min(self.flushed.get(each, LONG_AGO) for each in led))
             return evict(pod)
 
         self.data_plane.flush_regions = flush_regions  # type: ignore[method-assign]
@@ -124,6 +130,110 @@ def test_a_flush_counts_from_when_it_was_asked_for() -> None:
     world.settle()
     assert sorted(world.went) == ALL
     assert max(world.unflushed) < ROLLOUT_AGAIN
+
+
+def test_all_regions_flush_before_a_datanode_goes_also_those_that_were_not_asked_at_first() -> None:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(flushes, "MAX_REGIONS", 1)
+        world = unlogged()
+        world.settle()
+    assert sorted(world.went) == ALL
+    assert max(world.unflushed) < ROLLOUT_AGAIN, "each was asked"
+
+
+@dataclass
+class Crowd:
+    """A pod whose datanode has thousands of regions whose rows skip the log, and two others; rows are always written.
+
+    Attributes:
+        stuck: those that do not flush.
+        asked: the regions, in the order in which they were asked to flush.
+        reasons: what people heard.
+    """
+
+    count: int
+    stuck: set[int] = field(default_factory=set)
+    status: RestartStatus = field(default_factory=RestartStatus)
+    now: datetime = NOW
+    asked: list[int] = field(default_factory=list)
+    reasons: list[str] = field(default_factory=list)
+    override: Grounds | None = None
+
+    def __post_init__(self) -> None:
+        self.sizes = dict.fromkeys(range(100, 100 + self.count), MUCH)
+
+    @property
+    def facts(self) -> Facts:
+        """What there is now; which comes first of them nobody knows."""
+        found = make_facts(now=self.now, override=self.override)
+        others = found.datanodes["datanode-0"].regions
+        logged = (replace(each, in_memory=each.region not in self.asked) for each in others)
+        regions = (
+            make_region(region, "wal_0", unlogged_bytes=self.sizes[region], entries=region % 7)
+            for region in reversed(self.sizes)
+        )
+        return with_datanode(found, 0, regions=(*logged, *regions))
+
+    def go_on(self, *, ticks: int, every: timedelta = timedelta(seconds=30)) -> bool:
+        """Whether nothing is left to be flushed. Each tick is another process's: it knows what the status says."""
+        for _ in range(ticks):
+            decision = flushes.flush(self.status, make_pod(0), self.facts)
+            if decision is None:
+                return True
+            self.status = RestartStatus.model_validate(decision.status.model_dump(mode="json", by_alias=True))
+            self.reasons.append(decision.verdict.reason)
+            for action in decision.actions:
+                assert isinstance(action, FlushRegions)
+                self.asked += action.regions
+                for region in {*action.regions} & self.sizes.keys() - self.stuck:
+                    self.sizes[region] //= 2
+            self.now += every
+        return False
+
+
+def test_a_thousand_regions_after_the_other_flush_until_all_were_asked() -> None:
+    """Found by a reader: of more than a thousand the others were not asked, and their rows were lost without a word."""
+    crowd = Crowd(2_005)
+    assert crowd.go_on(ticks=8, every=timedelta(seconds=1))
+    assert crowd.asked[:2_005] == sorted(crowd.sizes), "each of them once, although they are written to"
+    assert set(crowd.reasons) == {Reason.FLUSHING}
+    first, *others = crowd.status.flushed
+    assert (others, flushes.is_flushed(crowd.status, make_pod(0), crowd.facts)) == ([], True)
+    assert first.time == NOW + timedelta(seconds=4), "it counts from when the last ones were asked"
+
+
+def test_a_thousand_regions_and_no_more_flush_in_one_go() -> None:
+    crowd = Crowd(1_000)
+    assert crowd.go_on(ticks=4)
+    assert crowd.asked == sorted(crowd.sizes), "those whose rows the log has may be replayed"
+
+
+def test_who_does_not_flush_among_the_second_thousand_stops_the_restart_and_all_flush_anew_when_it_has() -> None:
+    crowd = Crowd(1_500, stuck={1_200})
+    assert not crowd.go_on(ticks=60)
+    assert crowd.reasons[-1] == crowd.status.reason == Reason.UNLOGGED_NOT_FLUSHED
+    assert set(crowd.asked) >= crowd.sizes.keys()
+    assert crowd.asked.count(100) > 1, "it is written to meanwhile"
+    assert not crowd.status.flushed
+    crowd.stuck.clear()
+    assert crowd.go_on(ticks=60)
+    assert [each.uid for each in crowd.status.flushed] == [make_pod(0).uid]
+
+
+def test_what_a_person_gives_up_is_what_was_asked() -> None:
+    """And not what is asked next."""
+    crowd = Crowd(1_500, stuck={100}, override=Grounds("the bucket is gone", NOW + timedelta(hours=1)))
+    assert crowd.go_on(ticks=60)
+    assert set(crowd.asked) >= crowd.sizes.keys()
+    assert crowd.reasons.count(Reason.UNLOGGED_NOT_FLUSHED) == 1
+
+
+def test_what_an_older_version_asked_in_another_order_is_asked_anew() -> None:
+    crowd = Crowd(1_500)
+    asked = tuple(AskedFlush(region_id=str(each), unlogged_bytes=2 * MUCH) for each in range(1_599, 599, -1))
+    crowd.status = RestartStatus(flush=FlushBefore(uid=make_pod(0).uid, start_time=NOW, regions=asked))
+    assert crowd.go_on(ticks=8)
+    assert set(crowd.asked) >= crowd.sizes.keys()
 
 
 def test_what_a_restart_may_take_is_measured_when_the_pod_goes() -> None:

@@ -16,6 +16,8 @@ FORBIDDEN_FOR_LONG = partial(
 )
 SHUT_FOR_LONG = stories.test_a_datanode_whose_gate_was_shut_for_long_flushes_anew_before_it_goes
 
+THOUSANDS = stories.test_a_thousand_regions_after_the_other_flush_until_all_were_asked
+
 MUTANTS: tuple[Mutant, ...] = (
     (rewritten(DatanodeGate, "act", "self._flush_anew(status, member)", "None"), FORBIDDEN_FOR_LONG),
     (
@@ -29,6 +31,26 @@ MUTANTS: tuple[Mutant, ...] = (
     (
         rewritten(flush, "flush", "time=asked.start_time", "time=facts.now", gate),
         stories.test_a_flush_counts_from_when_it_was_asked_for,
+    ),
+    (rewritten(flush, "flush", "if rest:", "if False:", gate), THOUSANDS),
+    (
+        rewritten(flush, "flush", "if rest:", "if False:", gate),
+        stories.test_all_regions_flush_before_a_datanode_goes_also_those_that_were_not_asked_at_first,
+    ),
+    (rewritten(flush, "flush", "facts.now, regions=rest", "asked.start_time, regions=rest", gate), THOUSANDS),
+    (rewritten(flush, "_candidates", "region.unlogged_bytes is None or region.region > beyond", "True"), THOUSANDS),
+    (rewritten(flush, "_turn", " if is_logged else 0", ""), THOUSANDS),
+    (
+        rewritten(flush, "_not_asked", "found and found[0].unlogged_bytes is not None", "True"),
+        stories.test_a_thousand_regions_and_no_more_flush_in_one_go,
+    ),
+    (
+        rewritten(flush, "_not_asked", " if ids == sorted(ids) else -1", ""),
+        stories.test_what_an_older_version_asked_in_another_order_is_asked_anew,
+    ),
+    (
+        rewritten(flush, "_stops", "_candidates(facts.datanodes[pod.name], all_of_them=False)", "asked.regions"),
+        stories.test_who_does_not_flush_among_the_second_thousand_stops_the_restart_and_all_flush_anew_when_it_has,
     ),
     (
         rewritten(DatanodeGate, "measured_anew", "return measured_anew(entry, status, self.facts)", "return entry"),

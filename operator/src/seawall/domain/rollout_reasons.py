@@ -91,7 +91,8 @@ class Reason(StrEnum):
     TEMPLATE_NOT_OURS = "TemplateNotOurs"
     """Warning. Another operator owns the StatefulSet: the changed configuration needs seawall.dev/restart."""
     FLUSHING = "Flushing"
-    """Regions were asked to flush; it waits for them, two minutes at most, or as UnloggedNotFlushed says."""
+    """Regions were asked to flush, a thousand at a time; it waits for them, two minutes at most each time, or as
+    UnloggedNotFlushed says."""
     UNLOGGED_NOT_FLUSHED = "UnloggedNotFlushed"
     """Warning. Regions whose rows skip the log (skip_wal) did not flush in two minutes: a restart would lose what they
     have in memory. They are asked again and again, and nothing is restarted before they did: find out why, as an object

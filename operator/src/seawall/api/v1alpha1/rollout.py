@@ -71,9 +71,9 @@ class FlushBefore(StatusModel):
     uid: UID
     """The pod's."""
     start_time: datetime
-    """When they were asked for."""
+    """When these were asked for."""
     regions: Annotated[tuple[AskedFlush, ...], Field(max_length=1000)]
-    """Who was asked: those that would replay most, first."""
+    """Who was asked: those whose rows no log has, a thousand at a time by their ids, then who would replay most."""
 
 
 class Flushed(StatusModel):
@@ -82,7 +82,7 @@ class Flushed(StatusModel):
     uid: UID
     """The pod's."""
     time: datetime
-    """When they were asked. After some minutes they are asked anew."""
+    """When they, or the last thousand of them, were asked. After some minutes they are asked anew."""
 
 
 class Maintenance(StatusModel):

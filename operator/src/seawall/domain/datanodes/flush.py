@@ -3,6 +3,11 @@
 Regions whose rows are written without the log (`skip_wal`) flush whatever is declared: what they have in memory is
 nowhere else, and a restart loses it. A flush counts from when it was asked for: what is written after that may not be
 in it. So a pod that waits for long flushes again, also when the journal has it already.
+
+    those whose rows no log has   a thousand at a time, by their ids, until all were asked; each has two minutes
+    then who would replay most    as many as fit into the last thousand
+
+By their ids those that are written to all the time are asked once in a round, whichever process goes on with it.
 """
 
 from __future__ import annotations
@@ -49,8 +54,13 @@ def flush(status: RestartStatus, pod: Pod, facts: Facts, stage: RollStage = Roll
     if lost and facts.override is None:
         return _stops(status, asked, pod, facts, lost=lost, stage=stage)
     if not waited_for or is_late:
-        flushed = (*_recent(status, facts), Flushed(uid=pod.uid, time=asked.start_time))[-MAX_PODS:]
-        done: RollDecision = changed(status, Reason.FLUSHING, message, flush=None, flushed=flushed)
+        rest = _not_asked(asked, datanode, all_of_them=_is_wanted(status, pod, facts))
+        if rest:
+            update = {"stage": stage, "flush": FlushBefore(uid=pod.uid, start_time=facts.now, regions=rest)}
+        else:
+            flushed = (*_recent(status, facts), Flushed(uid=pod.uid, time=asked.start_time))[-MAX_PODS:]
+            update = {"flush": None, "flushed": flushed}
+        done: RollDecision = changed(status, Reason.FLUSHING, message, **update)
         return done if facts.override is None or not lost else _gives_up(done, pod, lost, facts.override)
     return decided(status, Reason.FLUSHING, message, (FlushRegions(waited_for),))
 
@@ -61,7 +71,7 @@ def _stops(
     """They are asked until they did, and the database is not in maintenance meanwhile.
 
     One that is written to faster than it flushes may never have less than when it was asked, if it had little then: now
-    and then it is asked as if anew, with its two minutes over.
+    and then it is asked as if anew, with its two minutes over, and so are all that flushed before it.
     """
     reason, stage = Reason.UNLOGGED_NOT_FLUSHED, RollStage.WAITING if stage is RollStage.FLUSHING else stage
     update: dict[str, object] = {"stage": stage, "reason": reason}  # with which it is said before they are asked again
@@ -102,15 +112,31 @@ def _is_wanted(status: RestartStatus, pod: Pod, facts: Facts) -> bool:
     return Blocker.REPLAY_TOO_LONG in {each.reason for each in found}
 
 
-def _candidates(datanode: Datanode, *, all_of_them: bool) -> tuple[AskedFlush, ...]:
-    """Those with rows in memory: whose rows no log has, then who would replay most."""
+def _candidates(datanode: Datanode, *, all_of_them: bool, beyond: int = -1) -> tuple[AskedFlush, ...]:
+    """Those with rows in memory: whose rows no log has, with ids beyond this one; then who would replay most."""
     found = [region for region in datanode.regions if region.in_memory and region.leads]
     found = [region for region in found if all_of_them or region.unlogged_bytes is not None]
-    found.sort(key=lambda region: (region.unlogged_bytes is None, -(region.entries or 0), region.region))
+    found = [region for region in found if region.unlogged_bytes is None or region.region > beyond]
+    found.sort(key=_turn)
     return tuple(
         AskedFlush(region_id=str(region.region), flushed_to=region.flushed_to, unlogged_bytes=region.unlogged_bytes)
         for region in found[:MAX_REGIONS]
     )
+
+
+def _turn(region: RegionFacts) -> tuple[bool, int, int]:
+    is_logged = region.unlogged_bytes is None
+    return is_logged, -(region.entries or 0) if is_logged else 0, region.region
+
+
+def _not_asked(asked: FlushBefore, datanode: Datanode, *, all_of_them: bool) -> tuple[AskedFlush, ...]:
+    """The next ones, while there are any whose rows no log has: they did not all fit into what was asked."""
+    if len(asked.regions) < MAX_REGIONS or asked.regions[-1].unlogged_bytes is None:
+        return ()
+    ids = [int(each.region_id) for each in asked.regions]
+    beyond = ids[-1] if ids == sorted(ids) else -1  # an older version asked in another order
+    found = _candidates(datanode, all_of_them=all_of_them, beyond=beyond)
+    return found if found and found[0].unlogged_bytes is not None else ()
 
 
 def _waited_for(asked: FlushBefore, datanode: Datanode) -> tuple[int, ...]:
