@@ -9,7 +9,6 @@ from dataclasses import replace
 import pytest
 
 from seawall.api.meta import Key
-from seawall.api.v1alpha1.rollout import RollStage
 from seawall.domain.managed_kafka import decide, plan
 from seawall.domain.managed_kafka.objects import Manifest, ObjectKind
 from tests.managed_kafka import test_kafka_roll as roll
@@ -52,14 +51,7 @@ def test_files_of_before_an_edit_go_when_all_nodes_run_with_the_new_ones(world: 
 
 def test_what_a_node_ran_with_stays_while_it_does_not_come_up_with_other_files(world: RollWorld) -> None:
     before = files(world)
-    world.edit(config={"num.io.threads": "0"})
-    world.live(until=lambda: world.entry() is not None)
-    entry = world.entry()
-    assert entry is not None
-    node = int(entry.name.split("-")[1])
-    world.live(until=lambda: world.roll().stage is RollStage.RESTARTING and node in world.ending)
-    world.broken[node] = roll.declared(world, node)
-    world.live(until=lambda: world.roll().stage is RollStage.STALLED)
+    roll.broken_by_an_edit(world)
     world.live(ticks=40)
     assert before <= files(world)
     world.edit(config=roll.CONFIG)

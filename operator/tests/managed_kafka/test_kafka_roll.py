@@ -127,15 +127,7 @@ def test_a_node_that_dies_by_itself_comes_back_as_it_was_made(world: RollWorld) 
 
 
 def test_a_broken_config_stops_at_one_node_and_an_edit_mends_it(world: RollWorld) -> None:
-    world.edit(config={"num.io.threads": "0"})
-    world.live(until=lambda: world.entry() is not None)
-    entry = world.entry()
-    assert entry is not None
-    node = int(entry.name.split("-")[1])
-    world.live(until=lambda: world.roll().stage is RollStage.RESTARTING and node in world.ending)
-    others = {n: pod.uid for n, pod in world.objects.pods[WAL].items() if n != node}
-    world.broken[node] = declared(world, node)
-    world.live(until=lambda: world.roll().stage is RollStage.STALLED)
+    node, others = broken_by_an_edit(world)
     for _ in range(2):
         world.go_on()
     condition = world.condition()
@@ -148,6 +140,20 @@ def test_a_broken_config_stops_at_one_node_and_an_edit_mends_it(world: RollWorld
     rolled(world)
     assert world.evicted[:2] == [node, node]
     assert Counter(world.evicted) == Counter((*CONTROLLERS, *BROKERS, node))
+
+
+def broken_by_an_edit(world: RollWorld) -> tuple[int, dict[int, str]]:
+    """The first node that is restarted does not come up, and the roll is Stalled: it, and the pods of all others."""
+    world.edit(config={"num.io.threads": "0"})
+    world.live(until=lambda: world.entry() is not None)
+    entry = world.entry()
+    assert entry is not None
+    node = int(entry.name.split("-")[1])
+    world.live(until=lambda: world.roll().stage is RollStage.RESTARTING and node in world.ending)
+    others = {n: pod.uid for n, pod in world.objects.pods[WAL].items() if n != node}
+    world.broken[node] = declared(world, node)
+    world.live(until=lambda: world.roll().stage is RollStage.STALLED)
+    return node, others
 
 
 def declared(world: RollWorld, node: int) -> str:
