@@ -90,7 +90,7 @@ class WorkQueue:
         if active and not self._active:
             now = asyncio.get_running_loop().time()
             for entry in self._entries.values():
-                entry.due = now
+                entry.due, entry.woken = now, entry.woken or entry.is_running
         self._active = active
         self._changed.set()
 

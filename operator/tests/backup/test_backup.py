@@ -15,6 +15,7 @@ from seawall.api.v1alpha1.backup import WALBackup
 from seawall.api.v1alpha1.backup_template import BackupLevel
 from seawall.api.v1alpha1.spark_job import JobStage, Outcome
 from seawall.domain.conditions import find_condition
+from seawall.domain.spark_job.selection import _Region as Row
 from tests.worlds.backup_world import BACKUP, FULL, NEXT, BackupWorld
 from tests.worlds.purge_world import NAMESPACE, TOPICS, WAL
 from tests.worlds.verification_world import why
@@ -260,6 +261,12 @@ def test_a_region_of_which_nobody_knows_where_it_reads_from_is_judged_from_where
     assert read_from(world, "full-1") == {**known, silent: 0}
     world.backed_up(NEXT, **CONTINUES)
     assert read_from(world, "next-1") == {**known, silent: 40}
+
+
+def test_a_region_whose_marker_is_not_known_is_judged_from_what_it_has_flushed() -> None:
+    """What lies before that may have numbers that come again, which nobody replays."""
+    nobody, flushed = Row(7, None, None), Row(7, None, 12)
+    assert [each.at_most_from(5) for each in (nobody, flushed, Row(7, None, 2), Row(7, 20, 12))] == [5, 13, 5, 20]
 
 
 def test_a_topic_that_kafka_has_lost_is_not_left_out_in_silence() -> None:

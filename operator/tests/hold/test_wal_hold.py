@@ -280,6 +280,49 @@ def test_a_hold_whose_cluster_names_no_database_is_renewed_or_ends_by_its_ttl() 
     assert "its ttl is 600 s" in message(hold)
 
 
+def renew(world: World) -> None:
+    """Its holder is there."""
+    place(world, topics={"wal_0": 3}, ttl="10m", renewTime=world.time.time.isoformat())
+
+
+def late_once_and_then_never_again(world: World, process: Reconciler[Any, Any, Any, Any]) -> list[str]:
+    """The events of a hold that is renewed too late once, then in time, and at last no more; nobody sees its topics."""
+    assert stay(world, process, 9).status.state is HoldState.AT_RISK
+    for _ in range(5):
+        renew(world)
+        assert stay(world, process, 5).status.state is not HoldState.LOST
+    assert stay(world, process, 11).status.state is HoldState.LOST
+    return [event.reason for event in world.kube.events if event.reason in {"HoldAtRisk", "HoldLost"}]
+
+
+def test_a_hold_that_was_late_once_is_told_again_before_it_ends() -> None:
+    """Found by a review: it was AtRisk since the first time, and Lost without another word."""
+    world = World()
+    place(world, topics={"wal_0": 3}, ttl="10m")
+    process = granter(world)
+    settle(world, process)
+    world.kube.apply(WAL, without_database(CLUSTER))
+    assert late_once_and_then_never_again(world, process) == ["HoldAtRisk", "HoldAtRisk", "HoldLost"]
+
+
+def test_one_that_was_late_once_is_told_again_before_it_ends_also_by_a_process_that_was_away() -> None:
+    """Its next look is beyond the ttl."""
+    world = World()
+    place(world, topics={"wal_0": 3}, ttl="10m")
+    process = granter(world)
+    settle(world, process)
+    world.kube.apply(WAL, without_database(CLUSTER))
+    assert stay(world, process, 9).status.state is HoldState.AT_RISK
+    renew(world)
+    settle(world, process)
+    world.time.time += timedelta(minutes=30)
+    told = settle(world, granter(world))
+    assert told.status.state is HoldState.AT_RISK
+    assert told.status.at_risk_time is not None
+    assert told.status.at_risk_time >= world.time.time - timedelta(seconds=5)
+    assert stay(world, process, 2).status.state is HoldState.LOST
+
+
 def test_an_edited_hold_is_a_new_request_and_what_was_granted_stands() -> None:
     world = World()
     for region in world.data_plane.regions:

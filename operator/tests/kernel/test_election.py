@@ -63,6 +63,7 @@ class Life:
                 _queues=SimpleNamespace(set_active=lambda *, active: self.led.append(active)),
                 _telemetry=SimpleNamespace(lead=lambda **_: None, measure_clocks=lambda _: None),
                 _clock=SimpleNamespace(trusted=lambda: None),
+                _terms=SimpleNamespace(renew=lambda: False),
             )
             election = asyncio.create_task(Operator._elect(cast("Operator", process)))
             for _ in range(BOUND):
@@ -71,6 +72,8 @@ class Life:
                 await asyncio.sleep(0.001)
             election.cancel()
             await asyncio.wait([election])
+            if not election.cancelled():
+                election.result()  # what it died of
         assert until(), self.led
 
 

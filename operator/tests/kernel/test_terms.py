@@ -231,6 +231,12 @@ def test_in_a_new_term_all_objects_are_due_also_where_nobody_saw_the_end_of_the_
     assert elect(retakes=True) == ["a tick in term 1", "a tick in term 2"]
 
 
+def test_a_new_term_is_told_also_where_nobody_else_led(caplog: pytest.LogCaptureFixture) -> None:
+    with caplog.at_level("INFO"):
+        elect(retakes=True)
+    assert caplog.text.count("a new term of the Lease begins") == 1
+
+
 def test_while_a_term_goes_on_nothing_is_due_before_its_time() -> None:
     assert elect(retakes=False) == ["a tick in term 1"]
 

@@ -314,3 +314,24 @@ def test_one_that_is_cancelled_while_something_has_just_changed_ends(steps: int)
             return bool(ended)
 
     assert asyncio.run(main())
+
+
+def test_who_is_switched_on_again_while_a_tick_runs_ticks_its_object_once_more_at_once() -> None:
+    """Found by a review: what that tick began by is of before, and the next look was a resync away."""
+    begun, goes_on, ticks = threading.Event(), threading.Event(), list[Key]()
+
+    def tick(key: Key) -> Ticked:
+        ticks.append(key)
+        begun.set()
+        goes_on.wait(DEADLINE)
+        return Ticked(Outcome.WAITING)
+
+    async def test(queue: WorkQueue) -> None:
+        queue.wake(A)
+        await until(begun.is_set)
+        queue.set_active(active=False)
+        queue.set_active(active=True)
+        goes_on.set()
+        await until(lambda: len(ticks) > 1)
+
+    run(tick, test)

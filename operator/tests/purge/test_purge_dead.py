@@ -9,6 +9,7 @@ import pytest
 
 from seawall.api.meta import Key
 from seawall.domain.ledger.observation import Observation
+from seawall.domain.purge.state import RunState
 from seawall.reconciler import Reconciler
 from tests.ledger.test_ledger_watch import intact, look, watch
 from tests.worlds.purge_world import NAMESPACE, ROWS, SPEC, World
@@ -115,6 +116,15 @@ def test_the_next_run_leaves_a_region_alone_that_is_back_and_still_declared() ->
     run = world.settle()
     assert world.log_starts()[TOPIC] == 0
     assert [(one.topic, one.reason) for one in run.status.skipped] == [(TOPIC, "DeclarationContradicted")]
+
+
+def test_a_word_of_any_length_keeps_no_run_from_its_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Found by a reader: the status has no room for all that a person says of regions, and the run stayed as it was."""
+    monkeypatch.setattr(RunState, "held_by", lambda *_: "region 1 (an incident report " + "and more " * 200)
+    world = orphaned()
+    world.start_run()
+    (row,) = world.settle().status.skipped
+    assert (row.topic, len(row.held_by or "")) == (TOPIC, 1024)
 
 
 def test_the_next_run_leaves_a_region_alone_that_is_back_behind_the_marker_when_the_declaration_is_over() -> None:

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import yaml
+
 from seawall.api.v1alpha1.subscription import WALSubscription
 from seawall.api.v1alpha1.subscription_status import PromotedTopic, PromotionStatus, SubscriptionState
 from seawall.domain.kafka import NoKafka, Unreachable
 from seawall.domain.subscription.needed import MARGIN
 from tests.support.deaths import die_at_every_call
+from tests.support.kube import CRDS
 from tests.worlds.purge_world import Guard
 from tests.worlds.subscription_world import CHANGES, SubscriptionWorld
 from tests.worlds.verification_world import why
@@ -63,7 +66,7 @@ def test_a_failover_fences_pads_and_lists_what_is_lost() -> None:
         for name, region in world.store.snapshot().region_keys
         if name == "wal_0" and world.data_plane.regions[region].flushed < 48
     )
-    assert list(row.regions) == behind_regions
+    assert row.regions == tuple(map(str, behind_regions))
     assert promotion_of(found).lost_entries == 9
     assert promotion_of(found).regions_known
     assert {name: topic.log.end for name, topic in world.target.topics.items()} == {
@@ -76,6 +79,18 @@ def test_a_failover_fences_pads_and_lists_what_is_lost() -> None:
     assert_safe(world)
 
 
+def test_ids_of_regions_are_told_in_digits_which_no_number_of_json_can_hold() -> None:
+    """Found by a reader: the API server refuses a greater number, and the promotion never ended."""
+    most = {"name": "wal_0", "end": 1, "knownEnd": 2, "padTo": 2, "regions": [str(2**64 - 1)]}
+    assert PromotedTopic.model_validate(most).regions == (str(2**64 - 1),)
+    of_before = PromotedTopic.model_validate({**most, "regions": [4398046511104]})
+    assert of_before.regions == ("4398046511104",)
+    (version,) = yaml.safe_load((CRDS / "walsubscriptions.yaml").read_text())["spec"]["versions"]
+    promotion = version["schema"]["openAPIV3Schema"]["properties"]["status"]["properties"]["promotion"]
+    declared = promotion["properties"]["topics"]["items"]["properties"]["regions"]["items"]
+    assert (declared["type"], declared["maxLength"]) == ("string", 20)
+
+
 def test_regions_that_say_nothing_are_not_taken_for_regions_that_have_flushed_all() -> None:
     world = behind()
     silent = min(region for name, region in world.store.snapshot().region_keys if name == "wal_0")
@@ -85,7 +100,7 @@ def test_regions_that_say_nothing_are_not_taken_for_regions_that_have_flushed_al
     found = promoted(world)
     row = topic_of(found, "wal_0")
     assert (row.end, row.known_end) == (40, 49)
-    assert list(row.regions) == [region for region in before if region != silent]
+    assert list(row.regions) == [region for region in before if region != str(silent)]
     assert row.regions
     assert not promotion_of(found).regions_known
 

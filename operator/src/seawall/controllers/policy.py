@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar, assert_never
 
 from seawall.api.meta import InvalidSpec, Key
+from seawall.api.v1alpha1.cluster import WALCluster
 from seawall.api.v1alpha1.policy import WALPurgePolicy, WALPurgePolicyStatus
 from seawall.api.v1alpha1.purge import WALPurge
 from seawall.controllers.controller import Controller
@@ -40,13 +40,19 @@ class WALPurgePolicyController(Controller[WALPurgePolicy, Observed, WALPurgePoli
         """Reads runs, policies and the WALCluster, and for a trigger its topics' sizes."""
         runs = self.kube.list(WALPurge, obj.metadata.namespace).items
         policies = self.kube.list(WALPurgePolicy, obj.metadata.namespace).items
-        ledger, now = self._latest(obj), self.clock.now()
+        cluster, now = named_cluster(self.kube, obj), self.clock.now()
         last_success = obj.status.last_successful_time or obj.metadata.creation_timestamp
         expected = last_success if expects_runs(obj) else None
         self.meter.measure_policy(obj.metadata.key, expected, expected_period(obj, now))
-        topics = self._topics(obj)
         return Observed(
-            now, runs, has_cluster=topics is not None, policies=policies, topics=topics or (), ledger=ledger
+            now,
+            runs,
+            has_cluster=cluster is not None,
+            policies=policies,
+            topics=()
+            if cluster is None or isinstance(cluster.spec, InvalidSpec)
+            else cluster.spec.topics.topic_names(),
+            ledger=None if cluster is None else self._latest(obj, cluster),
         )
 
     def decide(self, obj: WALPurgePolicy, observed: Observed) -> PolicyDecision:
@@ -64,15 +70,8 @@ class WALPurgePolicyController(Controller[WALPurgePolicy, Observed, WALPurgePoli
                 assert_never(action)
         return action.event()
 
-    def _latest(self, obj: WALPurgePolicy) -> LedgerPage | Unavailable | None:
+    def _latest(self, obj: WALPurgePolicy, cluster: WALCluster) -> LedgerPage | Unavailable | None:
         """The newest look; what it costs is paid by the ledger's watch."""
         if isinstance(obj.spec, InvalidSpec) or obj.spec.trigger is None:
             return None
-        return self.ledgers.latest(Key(obj.metadata.namespace, obj.spec.cluster_ref.name))
-
-    def _topics(self, obj: WALPurgePolicy) -> Sequence[str] | None:
-        """The names of the WALCluster's topics, as far as it says; None: there is none, or it goes."""
-        cluster = named_cluster(self.kube, obj)
-        if cluster is None:
-            return None
-        return () if isinstance(cluster.spec, InvalidSpec) else cluster.spec.topics.topic_names()
+        return self.ledgers.latest(cluster.metadata.key, cluster.metadata.uid)

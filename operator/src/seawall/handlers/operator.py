@@ -169,6 +169,7 @@ class Operator:
             self._telemetry.lead(leading=is_leader)
             self._telemetry.measure_clocks(self._clock.trusted())
             if self._terms.renew():
+                _log.info("a new term of the Lease begins: what was found before it is forgotten")
                 self._queues.set_active(active=False)  # what waits for a time of the term before is due now
             self._queues.set_active(active=is_leader)
             await asyncio.sleep(LEASE_RETRY_SECONDS if watches else LEASE_AWAITS_WATCH_SECONDS)

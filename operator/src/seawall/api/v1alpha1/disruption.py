@@ -36,7 +36,7 @@ class RestartedDatanode(StatusModel):
     id: Count
     """Its id."""
     epoch: Annotated[int, Field()] | None = None
-    """Its epoch: only reports of another one count."""
+    """Its epoch modulo 2^53: only reports of another one count."""
     entries: Count | None = None
     """Entries that the restart reads, as it was estimated."""
     bytes: Count | None = None

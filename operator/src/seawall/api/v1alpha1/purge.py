@@ -57,6 +57,10 @@ class RunTopics(StatusModel):
     """Topics whose deletion Kafka refused or did not answer."""
 
 
+MAX_HELD_BY = 1024
+"""Characters of who holds a topic: a person's word about regions is among them."""
+
+
 class SkippedTopic(StatusModel):
     """A topic that was left alone."""
 
@@ -64,7 +68,7 @@ class SkippedTopic(StatusModel):
     """Name of the topic."""
     reason: Annotated[str, Field(max_length=128)]
     """Why, in one CamelCase word."""
-    held_by: Annotated[str, Field(max_length=1024)] | None = None
+    held_by: Annotated[str, Field(max_length=MAX_HELD_BY)] | None = None
     """Who holds it: a region or a WALHold."""
 
 

@@ -6,7 +6,7 @@ from datetime import datetime
 from enum import StrEnum
 from typing import Annotated
 
-from pydantic import Field, StrictBool
+from pydantic import BeforeValidator, Field, StrictBool
 
 from seawall.api.meta import StatusModel
 from seawall.api.resource import Conditions, ObjectStatus
@@ -189,6 +189,14 @@ class LaggingTopic(StatusModel):
     """The same in one sentence; of one that is not stopped why it is not certain how far it is."""
 
 
+def _digits(region: object) -> object:
+    """An earlier version wrote numbers."""
+    return str(region) if isinstance(region, int) and not isinstance(region, bool) else region
+
+
+RegionId = Annotated[str, BeforeValidator(_digits), Field(max_length=20, pattern=r"^[0-9]+$")]
+
+
 class PromotedTopic(StatusModel):
     """A topic of the copy, and what it lacks."""
 
@@ -201,8 +209,9 @@ class PromotedTopic(StatusModel):
     here are lost, and are records of null where `othersTo` is not there."""
     pad_to: Offset
     """Up to where records of null were appended: `knownEnd`, or further where nobody could say all."""
-    regions: Annotated[tuple[Annotated[int, Field(ge=0)], ...], Field(max_length=MAX_REGIONS)] = ()
-    """Regions that had not flushed all of them, as far as the database said; at most 20."""
+    regions: Annotated[tuple[RegionId, ...], Field(max_length=MAX_REGIONS)] = ()
+    """Regions that had not flushed all of them, as far as the database said; at most 20. In digits: ids may be greater
+    than JSON's numbers are exact."""
     others_to: Offset | None = None
     """Up to where the target had records from `end` on that are not known to be copies: somebody else wrote them, or it
     has forgotten who did. Absent: it had none."""

@@ -30,7 +30,7 @@ def begun(status: RestartStatus, pod: Pod, facts: Facts) -> Disruption:
 def measured_anew(entry: Disruption, status: RestartStatus, facts: Facts) -> Disruption:
     """As the pod goes. What a new process says already is no measure of what it had to read."""
     datanode, before = facts.datanodes.get(entry.name), entry.datanode
-    if datanode is None or before is None or datanode.epoch != before.epoch:
+    if datanode is None or before is None or datanode.recorded_epoch != before.epoch:
         return entry
     found = _before(datanode, status)
     if found.expected_seconds is None:
@@ -46,7 +46,7 @@ def _budget_seconds(before: RestartedDatanode | None, facts: Facts) -> int:
 def _before(datanode: Datanode, status: RestartStatus) -> RestartedDatanode:
     return RestartedDatanode(
         id=datanode.id,
-        epoch=datanode.epoch,
+        epoch=datanode.recorded_epoch,
         entries=datanode.entries,
         bytes=datanode.size_bytes,
         expected_seconds=replay_seconds(datanode, status.last_replay),

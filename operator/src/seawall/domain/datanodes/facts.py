@@ -89,7 +89,12 @@ class Datanode:
         and in GreptimeDB on a node whose clock is behind (it is the time of the start: src/datanode/src/heartbeat.rs).
         """
         epoch = None if before is None else before.epoch
-        return epoch is None or self.epoch not in {None, epoch}
+        return epoch is None or self.recorded_epoch not in {None, epoch}
+
+    @property
+    def recorded_epoch(self) -> int | None:
+        """As a status has it: JSON's numbers are exact below 2^53, and a database may count nanoseconds."""
+        return None if self.epoch is None else self.epoch % 2**53
 
 
 @dataclass(frozen=True, slots=True)

@@ -71,7 +71,8 @@ def _events(obj: WALHold, status: WALHoldStatus, verdict: Verdict) -> tuple[Even
     """A state that changed, else what became of Ready: a hold never ends in silence."""
     judged = loss_event(obj.status.conditions, status.conditions, ConditionType.EXPIRY_JUDGED, "limits count again")
     reported = () if judged is None else (judged,)
-    if status.state is None or status.state == obj.status.state:
+    is_again = status.state is HoldState.AT_RISK and status.at_risk_time != obj.status.at_risk_time
+    if status.state is None or (status.state == obj.status.state and not is_again):
         return (*transition_events(obj.status.conditions, status.conditions), *reported)
     is_warning = status.state in {HoldState.AT_RISK, HoldState.LOST}
     kind = EventType.WARNING if is_warning else EventType.NORMAL

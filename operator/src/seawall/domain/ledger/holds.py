@@ -245,11 +245,24 @@ def _placed(hold: Hold, view: HoldView, _: TrustedTime) -> HoldChange | None:
     return HoldChange(replace(hold, granted_prefix=view.prefix), f"it holds topics of {view.prefix}")
 
 
+def _ended_alone(hold: Hold, view: HoldView, time: TrustedTime) -> HoldChange | None:
+    """One that was AtRisk before it was renewed is told once more, before it ends."""
+    is_old = hold.state is HoldState.AT_RISK and not _is_at_risk_since_renewed(hold)
+    return None if is_old else _ended(hold, view, time)
+
+
 def _due_alone(hold: Hold, view: HoldView, time: TrustedTime) -> HoldChange | None:
-    """AtRisk as its ttl goes by. Nobody can say that it is not at risk any more."""
+    """AtRisk as its ttl goes by. Nobody can say that it is not at risk any more, but it is told of each ttl."""
     now = time.earliest
     near = None if hold.granted is None or now is None else limit_reached(hold, view, now, NEAR)
-    return None if near is None else _at_risk(hold, near, time)
+    if near is None or _is_at_risk_since_renewed(hold):
+        return None
+    return HoldChange(replace(hold, state=HoldState.AT_RISK, at_risk_since=time.later), near)
+
+
+def _is_at_risk_since_renewed(hold: Hold) -> bool:
+    since, renewal = hold.at_risk_since, hold.renewal
+    return since is not None and (renewal is None or since >= renewal.observed_at)
 
 
 def next_change_alone(hold: Hold, time: TrustedTime) -> HoldChange | None:
@@ -262,5 +275,5 @@ def next_change_alone(hold: Hold, time: TrustedTime) -> HoldChange | None:
 
 STEPS = (_released, _renewed, _overtaken, _due, _ended, _granted, _stands, _counted, _placed)
 """The changes, in the order in which they are looked for."""
-ALONE = (_released, _renewed, _due, _ended, _due_alone)
+ALONE = (_released, _renewed, _due, _ended_alone, _due_alone)
 """Those of a hold whose topics nobody will look at. Without topics no limit but the ttl is ever reached."""

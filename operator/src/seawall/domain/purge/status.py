@@ -5,7 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from datetime import datetime
 
-from seawall.api.v1alpha1.purge import PlannedTopic, RunTopics, SkippedTopic, Stage, WALPurge, WALPurgeStatus
+from seawall.api.v1alpha1.purge import (
+    MAX_HELD_BY,
+    PlannedTopic,
+    RunTopics,
+    SkippedTopic,
+    Stage,
+    WALPurge,
+    WALPurgeStatus,
+)
 from seawall.domain.conditions import ConditionBuilder, Verdict
 from seawall.domain.frozen_targets import Target
 from seawall.domain.kafka import by_number
@@ -130,5 +138,6 @@ def end_of_refused(refused: DeleteRefused) -> TopicEnd:
 def _worst(state: RunState, skipped: Iterable[tuple[str, Against | TopicEnd | None]]) -> tuple[SkippedTopic, ...]:
     ordered = sorted(skipped, key=lambda pair: (_WORST_FIRST.index(str(pair[1])), by_number(pair[0])))
     return tuple(
-        SkippedTopic(topic=topic, reason=str(end), held_by=state.held_by(topic)) for topic, end in ordered[:MAX_ROWS]
+        SkippedTopic(topic=topic, reason=str(end), held_by=state.held_by(topic)[:MAX_HELD_BY])
+        for topic, end in ordered[:MAX_ROWS]
     )

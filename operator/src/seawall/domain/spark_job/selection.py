@@ -161,9 +161,9 @@ class Topics:
         return {each.region_id: each.flushed for each in self._regions.get(self.rows[name], ())}
 
     def regions_at_most(self, name: str, start: int) -> tuple[RegionRange, ...]:
-        """Its regions; one of which nobody knows where it would begin to read may read all from `start` on."""
+        """Its regions; one of which nobody knows where it would begin to read may read all that is not flushed."""
         found = self._regions.get(self.rows[name], ())
-        return tuple(each.reading_from(start if each.reads_from is None else each.reads_from) for each in found)
+        return tuple(each.reading_from(each.at_most_from(start)) for each in found)
 
     def against(self, reasons: Collection[Reason]) -> dict[str, Reason]:
         """By topic the first of these reasons that the ledger has for it, in the ledger's order."""
@@ -188,6 +188,12 @@ class _Region(NamedTuple):
     region_id: int
     reads_from: int | None
     flushed: int | None
+
+    def at_most_from(self, start: int) -> int:
+        """What is durable, which is known also where a marker is not, no region reads."""
+        if self.reads_from is not None:
+            return self.reads_from
+        return start if self.flushed is None else max(start, self.flushed + 1)
 
     def reading_from(self, start: int) -> RegionRange:
         return RegionRange(self.region_id, start, self.flushed)

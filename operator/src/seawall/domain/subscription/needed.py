@@ -33,7 +33,7 @@ def promoted_topic(case: Case, name: str, end: int, flushed: Flushed) -> Promote
         end=end,
         known_end=known,
         pad_to=known + MARGIN if at_source is None else known,
-        regions=tuple(sorted(behind)[:MAX_REGIONS]),
+        regions=tuple(map(str, sorted(behind)[:MAX_REGIONS])),
         others_to=others_to(case, name, end),
     )
 
