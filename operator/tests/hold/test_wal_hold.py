@@ -320,7 +320,7 @@ def test_one_that_was_late_once_is_told_again_before_it_ends_also_by_a_process_t
     assert told.status.state is HoldState.AT_RISK
     assert told.status.at_risk_time is not None
     assert told.status.at_risk_time >= world.time.time - timedelta(seconds=5)
-    assert stay(world, process, 2).status.state is HoldState.LOST
+    assert stay(world, process, 11).status.state is HoldState.LOST
 
 
 def test_an_edited_hold_is_a_new_request_and_what_was_granted_stands() -> None:
