@@ -112,6 +112,11 @@ def freeze_the_leader(site: Site, new_operator: NewOperator, _: Path) -> float:
     site.wait_ready()
     site.wait(lambda: leaders(site) == [standby], "only the standby leads")
     assert lease_holder(site) == "standby"
+    standby.kill()
+    site.wait(leader.is_leader, "who was frozen leads again", TAKEOVER_BOUND)
+    site.edit(count=4)
+    site.wait(lambda: site.topic(3) in site.eyes.topics(site.prefix), "a topic of its second term")
+    site.wait_ready()
     return seconds
 
 
