@@ -61,7 +61,7 @@ MUTANTS: tuple[Mutant, ...] = (
         stories.test_what_a_restart_may_take_is_measured_when_the_pod_goes,
     ),
     (
-        rewritten(entry, "measured_anew", "datanode.epoch != before.epoch", "False", gate, stories),
+        rewritten(entry, "measured_anew", "datanode.recorded_epoch != before.epoch", "False", gate, stories),
         stories.test_a_new_process_is_no_measure_of_what_it_had_to_read,
     ),
 )
