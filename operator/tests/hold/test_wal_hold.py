@@ -261,13 +261,19 @@ def without_database(cluster: dict[str, Any]) -> dict[str, Any]:
     return {name: part for name, part in cluster.items() if name not in {"dataPlane", "verification"}}
 
 
-def test_a_hold_whose_cluster_names_no_database_is_renewed_or_ends_by_its_ttl() -> None:
-    """Nobody will look, ever. It is not granted anything, and what was stands until then."""
+def of_no_database() -> tuple[World, Reconciler[Any, Any, Any, Any]]:
+    """A hold that was granted, whose WALCluster names no database any more."""
     world = World()
     place(world, topics={"wal_0": 3}, ttl="10m")
     process = granter(world)
     settle(world, process)
     world.kube.apply(WAL, without_database(CLUSTER))
+    return world, process
+
+
+def test_a_hold_whose_cluster_names_no_database_is_renewed_or_ends_by_its_ttl() -> None:
+    """Nobody will look, ever. It is not granted anything, and what was stands until then."""
+    world, process = of_no_database()
     hold = stay(world, process, 3)
     assert hold.status.state in {HoldState.ACTIVE, HoldState.EXTENDED}
     assert is_true(hold, ConditionType.GRANTED)
@@ -297,21 +303,13 @@ def late_once_and_then_never_again(world: World, process: Reconciler[Any, Any, A
 
 def test_a_hold_that_was_late_once_is_told_again_before_it_ends() -> None:
     """Found by a review: it was AtRisk since the first time, and Lost without another word."""
-    world = World()
-    place(world, topics={"wal_0": 3}, ttl="10m")
-    process = granter(world)
-    settle(world, process)
-    world.kube.apply(WAL, without_database(CLUSTER))
+    world, process = of_no_database()
     assert late_once_and_then_never_again(world, process) == ["HoldAtRisk", "HoldAtRisk", "HoldLost"]
 
 
 def test_one_that_was_late_once_is_told_again_before_it_ends_also_by_a_process_that_was_away() -> None:
     """Its next look is beyond the ttl."""
-    world = World()
-    place(world, topics={"wal_0": 3}, ttl="10m")
-    process = granter(world)
-    settle(world, process)
-    world.kube.apply(WAL, without_database(CLUSTER))
+    world, process = of_no_database()
     assert stay(world, process, 9).status.state is HoldState.AT_RISK
     renew(world)
     settle(world, process)
