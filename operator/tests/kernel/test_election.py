@@ -15,6 +15,7 @@ import pytest
 from seawall.handlers import operator
 from seawall.handlers.operator import Operator
 from seawall.handlers.watch import Watcher
+from tests.support.election import candidate
 from tests.support.mutants import find_survivors
 from tests.support.source_mutants import rewritten
 
@@ -55,17 +56,10 @@ class Life:
 
     async def _live(self, until: Callable[[], bool]) -> None:
         with ThreadPoolExecutor(1) as elector:
-            process = SimpleNamespace(
-                _loop=asyncio.get_running_loop(),
-                _elector=elector,
-                _lease=SimpleNamespace(try_hold=self.try_hold, is_leader=self.is_leader),
-                _watcher=SimpleNamespace(is_watching=lambda: self.watches),
-                _queues=SimpleNamespace(set_active=lambda *, active: self.led.append(active)),
-                _telemetry=SimpleNamespace(lead=lambda **_: None, measure_clocks=lambda _: None),
-                _clock=SimpleNamespace(trusted=lambda: None),
-                _terms=SimpleNamespace(renew=lambda: False),
-            )
-            election = asyncio.create_task(Operator._elect(cast("Operator", process)))
+            queues = SimpleNamespace(set_active=lambda *, active: self.led.append(active))
+            lease = SimpleNamespace(try_hold=self.try_hold, is_leader=self.is_leader)
+            watcher = SimpleNamespace(is_watching=lambda: self.watches)
+            election = asyncio.create_task(Operator._elect(candidate(elector, queues, lease=lease, watcher=watcher)))
             for _ in range(BOUND):
                 if until():
                     break

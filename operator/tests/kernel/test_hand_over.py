@@ -5,7 +5,6 @@ import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
 from types import SimpleNamespace
-from typing import cast
 
 import pytest
 
@@ -15,6 +14,7 @@ from seawall.handlers.event_filter import Subject
 from seawall.handlers.operator import Operator
 from seawall.handlers.queues import Queues
 from seawall.reconciler import Outcome, Ticked
+from tests.support.election import candidate
 from tests.support.mutants import find_survivors
 from tests.support.source_mutants import rewritten
 
@@ -82,21 +82,9 @@ def stop_while_a_tick_runs(objects: int) -> list[str]:
     async def live() -> None:
         queues = Queues({WALS.kind: tick}, workers=1, resync=BOUND)
         with ThreadPoolExecutor(1) as elector:
-            process = cast(
-                "Operator",
-                SimpleNamespace(
-                    _loop=asyncio.get_running_loop(),
-                    _queues=queues,
-                    _elector=elector,
-                    _lease=SimpleNamespace(
-                        try_hold=lambda: True, release=lambda: order.append("the Lease is given back")
-                    ),
-                    _watcher=SimpleNamespace(stop=stop_watching, is_watching=lambda: True),
-                    _telemetry=SimpleNamespace(lead=lambda **_: None, measure_clocks=lambda _: None),
-                    _clock=SimpleNamespace(trusted=lambda: None),
-                    _terms=SimpleNamespace(renew=lambda: False),
-                ),
-            )
+            lease = SimpleNamespace(try_hold=lambda: True, release=lambda: order.append("the Lease is given back"))
+            watcher = SimpleNamespace(stop=stop_watching, is_watching=lambda: True)
+            process = candidate(elector, queues, lease=lease, watcher=watcher)
             tasks = [asyncio.create_task(work) for work in (queues.run(), Operator._elect(process))]
             for number in range(objects):
                 queues.wake(Subject(WALS.kind, Key("db", f"wal-{number}")))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable
+from functools import partial
 
 import pytest
 
@@ -15,20 +16,14 @@ from seawall.domain.managed_kafka.case import Case
 from seawall.observe import certificates
 from tests.kafka_security import test_certificates
 from tests.managed_kafka import test_certificate_roll as stories
-from tests.support.mutants import Mutant, find_survivors
+from tests.support.mutants import Mutant, find_survivors, in_a_copy
 from tests.support.source_mutants import rewritten
 from tests.worlds.certificate_roll_world import CertificateRollWorld
 
 Story = Callable[[CertificateRollWorld], object]
 
 
-def of(story: Story) -> Callable[[], None]:
-    """The story, in a world that was brought up."""
-
-    def tell() -> None:
-        story(copy.deepcopy(stories.BROUGHT_UP))
-
-    return tell
+of = partial(in_a_copy, stories.BROUGHT_UP)
 
 
 LEAVING = of(stories.test_nobody_gets_a_certificate_without_the_name_of_one_that_is_not_out_yet)

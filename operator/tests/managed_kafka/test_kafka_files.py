@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 
 import pytest
 
@@ -12,7 +12,7 @@ from seawall.api.meta import Key
 from seawall.domain.managed_kafka import decide, plan
 from seawall.domain.managed_kafka.objects import Manifest, ObjectKind
 from tests.managed_kafka import test_kafka_roll as roll
-from tests.support.mutants import Mutant, find_survivors
+from tests.support.mutants import Mutant, find_survivors, in_a_copy
 from tests.support.source_mutants import rewritten
 from tests.worlds.kafka_roll_world import RollWorld
 from tests.worlds.managed_world import BROKERS, CONTROLLERS, WAL
@@ -94,26 +94,20 @@ def test_files_that_others_made_are_left_alone(world: RollWorld) -> None:
     assert place in world.objects.made
 
 
-def of(story: Callable[[RollWorld], object]) -> Callable[[], None]:
-    """The story, in a world that was brought up."""
-
-    def tell() -> None:
-        story(copy.deepcopy(roll.BROUGHT_UP))
-
-    return tell
+of = partial(in_a_copy, roll.BROUGHT_UP)
 
 
 MUTANTS: tuple[Mutant, ...] = (
     (
-        rewritten(plan, "_unused_files", " or pod.is_terminating or not pod.is_ready", ""),
+        rewritten(plan, "_needed_files", " or pod.is_terminating or not pod.is_ready", ""),
         of(test_what_a_node_ran_with_stays_while_it_does_not_come_up_with_other_files),
     ),
     (
-        rewritten(plan, "_unused_files", "or pod.template != runs_with", ""),
+        rewritten(plan, "_needed_files", " or pod.template != runs_with", ""),
         of(test_files_stay_while_a_pod_that_may_not_go_yet_mounts_them),
     ),
     (
-        rewritten(plan, "_files", "found.owner_uid == case.cluster.metadata.uid and", ""),
+        rewritten(plan, "_unused_files", "found.owner_uid == case.cluster.metadata.uid and", ""),
         of(test_files_that_others_made_are_left_alone),
     ),
     (

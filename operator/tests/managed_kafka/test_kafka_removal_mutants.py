@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable
 from functools import partial
 
 import pytest
@@ -18,21 +17,14 @@ from seawall.domain.times import MANAGED_KAFKA_EMPTY_FOR
 from tests.managed_kafka import test_kafka_removal as stories
 from tests.managed_kafka import test_kafka_removal_secured as secured
 from tests.managed_kafka import test_managed_kafka_scale as scaled
-from tests.support.mutants import Mutant, find_survivors
+from tests.support.mutants import Mutant, find_survivors, in_a_copy
 from tests.support.source_mutants import rewritten
 from tests.worlds import kafka_removal_world
-from tests.worlds.kafka_removal_world import RemovalWorld
 
 Patch = pytest.MonkeyPatch
 
 
-def of(story: Callable[[RemovalWorld], object]) -> Callable[[], None]:
-    """The story, in a world that was brought up."""
-
-    def tell() -> None:
-        story(copy.deepcopy(stories.BROUGHT_UP))
-
-    return tell
+of = partial(in_a_copy, stories.BROUGHT_UP)
 
 
 def nobody_asks_again(patch: Patch) -> None:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import copy
-from collections.abc import Callable
 from functools import partial
 from types import MappingProxyType
 
@@ -20,20 +18,14 @@ from seawall.domain.rollout import begin, machine
 from seawall.observe import kafka_nodes
 from tests.domain.kafka_nodes.test_kafka_mutants import all_templates_at_once
 from tests.managed_kafka import test_kafka_roll as stories
-from tests.support.mutants import Mutant, find_survivors
+from tests.support.mutants import Mutant, find_survivors, in_a_copy
 from tests.support.source_mutants import rewritten
 from tests.worlds.kafka_roll_world import RollWorld
 
 Patch = pytest.MonkeyPatch
 
 
-def of(story: Callable[[RollWorld], object]) -> Callable[[], None]:
-    """The story, in a world that was brought up."""
-
-    def tell() -> None:
-        story(copy.deepcopy(stories.BROUGHT_UP))
-
-    return tell
+of = partial(in_a_copy, stories.BROUGHT_UP)
 
 
 def newer(world: RollWorld) -> None:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import copy
 import traceback
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import TypeVar
 
 import pytest
 
@@ -13,6 +15,18 @@ import seawall
 SOURCE, TESTS = Path(seawall.__file__).parent, Path(__file__).parents[1]
 Mutant = tuple[Callable[[pytest.MonkeyPatch], None], Callable[[], None]]
 """What takes a guard away, and the story that needs it."""
+
+
+WorldT = TypeVar("WorldT")
+
+
+def in_a_copy(world: WorldT, story: Callable[[WorldT], object]) -> Callable[[], None]:
+    """The story, in a world that was brought up once for all of them."""
+
+    def tell() -> None:
+        story(copy.deepcopy(world))
+
+    return tell
 
 
 def find_survivors(mutants: Sequence[Mutant]) -> list[str]:

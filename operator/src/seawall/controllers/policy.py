@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar, assert_never
 
@@ -49,10 +50,8 @@ class WALPurgePolicyController(Controller[WALPurgePolicy, Observed, WALPurgePoli
             runs,
             has_cluster=cluster is not None,
             policies=policies,
-            topics=()
-            if cluster is None or isinstance(cluster.spec, InvalidSpec)
-            else cluster.spec.topics.topic_names(),
-            ledger=None if cluster is None else self._latest(obj, cluster),
+            topics=_topics(cluster),
+            ledger=self._latest(obj, cluster),
         )
 
     def decide(self, obj: WALPurgePolicy, observed: Observed) -> PolicyDecision:
@@ -70,8 +69,13 @@ class WALPurgePolicyController(Controller[WALPurgePolicy, Observed, WALPurgePoli
                 assert_never(action)
         return action.event()
 
-    def _latest(self, obj: WALPurgePolicy, cluster: WALCluster) -> LedgerPage | Unavailable | None:
+    def _latest(self, obj: WALPurgePolicy, cluster: WALCluster | None) -> LedgerPage | Unavailable | None:
         """The newest look; what it costs is paid by the ledger's watch."""
-        if isinstance(obj.spec, InvalidSpec) or obj.spec.trigger is None:
+        if cluster is None or isinstance(obj.spec, InvalidSpec) or obj.spec.trigger is None:
             return None
         return self.ledgers.latest(cluster.metadata.key, cluster.metadata.uid)
+
+
+def _topics(cluster: WALCluster | None) -> Sequence[str]:
+    """The names of its topics, as far as it says."""
+    return () if cluster is None or isinstance(cluster.spec, InvalidSpec) else cluster.spec.topics.topic_names()

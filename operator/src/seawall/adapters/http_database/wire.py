@@ -22,6 +22,7 @@ EntryId = Annotated[int, Field(ge=0, le=2**63 - 1)]
 """The offset of a record in partition 0 of the topic."""
 RegionId = Annotated[int, Field(ge=0, le=2**64 - 1)]
 NodeId = Annotated[int, Field(ge=0, le=2**53 - 1)]
+"""Exact as a number of JSON, as the status has it."""
 Revision = Annotated[int, Field(ge=0, le=2**63 - 1)]
 Topic = Annotated[str, StringConstraints(min_length=1, max_length=249, pattern=r"^[a-zA-Z0-9._-]+$")]
 Word = Annotated[str, StringConstraints(min_length=1, max_length=256, pattern=r"^[!-~]+$")]

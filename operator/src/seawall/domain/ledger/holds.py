@@ -104,8 +104,10 @@ def _change(hold: Hold, state: HoldState, sentence: str) -> HoldChange:
 
 def _at_risk(hold: Hold, sentence: str, time: TrustedTime) -> HoldChange | None:
     """None: it is already."""
-    if hold.state is HoldState.AT_RISK:
-        return None
+    return None if hold.state is HoldState.AT_RISK else _warned(hold, sentence, time)
+
+
+def _warned(hold: Hold, sentence: str, time: TrustedTime) -> HoldChange:
     return HoldChange(replace(hold, state=HoldState.AT_RISK, at_risk_since=time.later), sentence)
 
 
@@ -257,7 +259,7 @@ def _due_alone(hold: Hold, view: HoldView, time: TrustedTime) -> HoldChange | No
     near = None if hold.granted is None or now is None else limit_reached(hold, view, now, NEAR)
     if near is None or _is_at_risk_since_renewed(hold):
         return None
-    return HoldChange(replace(hold, state=HoldState.AT_RISK, at_risk_since=time.later), near)
+    return _warned(hold, near, time)
 
 
 def _is_at_risk_since_renewed(hold: Hold) -> bool:

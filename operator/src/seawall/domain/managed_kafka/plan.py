@@ -25,7 +25,7 @@ from seawall.domain.managed_kafka.actions import (
 )
 from seawall.domain.managed_kafka.case import Case
 from seawall.domain.managed_kafka.found import FoundObject
-from seawall.domain.managed_kafka.names import TEMPLATE_HASH_ANNOTATION, config_name
+from seawall.domain.managed_kafka.names import TEMPLATE_HASH_ANNOTATION, config_name, node_name
 from seawall.domain.managed_kafka.network import first_policy, policy_actions
 from seawall.domain.managed_kafka.node import Node
 from seawall.domain.managed_kafka.objects import Manifest, ObjectKind, budgets, node_objects, volume
@@ -127,27 +127,26 @@ def _has_stopped(case: Case, node: Node) -> bool:
 
 
 def _unused_files(case: Case) -> Iterator[FoundObject]:
-    """ConfigMaps of before an edit. A node that waits, comes up or goes may need them.
-
-    What it runs with and what is declared stays: made again is only what a template names (`_missing_of`).
-    """
-    for node in case.nodes:
-        pod, made = case.pod(node), case.observed.found.objects.get((ObjectKind.STATEFUL_SET, node.name))
-        if pod is None or made is None or pod.is_terminating or not pod.is_ready:
-            continue
-        runs_with = made.annotations.get(TEMPLATE_HASH_ANNOTATION)
-        if runs_with is None or pod.template != runs_with:
-            continue
-        kept = {config_name(node.cluster.name, node.id, each) for each in (runs_with, case.declared[node.id])}
-        yield from (each for each in _files(case, node) if each.name not in kept)
-
-
-def _files(case: Case, node: Node) -> Iterator[FoundObject]:
-    """The ConfigMaps that were made for a node of this WALCluster, and that nobody deletes yet."""
+    """ConfigMaps of before an edit, which were made for this WALCluster, and which nobody deletes yet."""
+    needed = {node.id: names for node in case.nodes if (names := _needed_files(case, node)) is not None}
     for (kind, name), found in sorted(case.observed.found.objects.items()):
-        is_ours = found.owner_uid == case.cluster.metadata.uid and not found.is_terminating
-        if kind is ObjectKind.CONFIG_MAP and found.node == node.id and name.startswith(f"{node.name}-") and is_ours:
+        node, is_ours = found.node, found.owner_uid == case.cluster.metadata.uid and not found.is_terminating
+        if kind is not ObjectKind.CONFIG_MAP or node is None or node not in needed or not is_ours:
+            continue
+        if name.startswith(f"{node_name(case.key.name, node)}-") and name not in needed[node]:
             yield found
+
+
+def _needed_files(case: Case, node: Node) -> set[str] | None:
+    """What it runs with and what is declared; None: it waits, comes up or goes, and may need any.
+
+    Made again is only what a template names (`_missing_of`).
+    """
+    pod, made = case.pod(node), case.observed.found.objects.get((ObjectKind.STATEFUL_SET, node.name))
+    runs_with = None if made is None else made.annotations.get(TEMPLATE_HASH_ANNOTATION)
+    if pod is None or runs_with is None or pod.is_terminating or not pod.is_ready or pod.template != runs_with:
+        return None
+    return {config_name(node.cluster.name, node.id, each) for each in (runs_with, case.declared[node.id])}
 
 
 def is_outdated(case: Case, node: Node) -> bool:

@@ -139,7 +139,7 @@ class Topics:
         """The same, by its regions, too: another version than is declared reads no less than is said of them."""
         mode, found = self._case.prune_mode, [self.known_first_read(name)]
         if mode.mode.reads_marker or mode.report_only is not Reason.SETTINGS_UNKNOWN:
-            found += [each.reads_from for each in self._regions.get(self.rows[name], ())]
+            found += [each.reads_from for each in self._regions_of(name)]
         return min((start for start in found if start is not None), default=None)
 
     def marker(self, name: str) -> int:
@@ -150,20 +150,22 @@ class Topics:
         """Whether no region writes to it."""
         return bool(self._without_regions[self.rows[name]])
 
+    def _regions_of(self, name: str) -> tuple[_Region, ...]:
+        return self._regions.get(self.rows[name], ())
+
     def regions(self, name: str) -> tuple[RegionRange, ...] | None:
         """Its regions; None: where one of them would begin to read is not known."""
-        found = self._regions.get(self.rows[name], ())
+        found = self._regions_of(name)
         known = tuple(each.reading_from(each.reads_from) for each in found if each.reads_from is not None)
         return known if len(known) == len(found) else None
 
     def flushed(self, name: str) -> dict[int, int | None]:
         """By region up to where it is durable (inclusive); None: the database does not say."""
-        return {each.region_id: each.flushed for each in self._regions.get(self.rows[name], ())}
+        return {each.region_id: each.flushed for each in self._regions_of(name)}
 
     def regions_at_most(self, name: str, start: int) -> tuple[RegionRange, ...]:
         """Its regions; one of which nobody knows where it would begin to read may read all that is not flushed."""
-        found = self._regions.get(self.rows[name], ())
-        return tuple(each.reading_from(each.at_most_from(start)) for each in found)
+        return tuple(each.reading_from(each.at_most_from(start)) for each in self._regions_of(name))
 
     def against(self, reasons: Collection[Reason]) -> dict[str, Reason]:
         """By topic the first of these reasons that the ledger has for it, in the ledger's order."""
