@@ -1,4 +1,4 @@
-"""What keeps runs from waiting by wrong clocks is taken away piece by piece: each story then ends badly."""
+"""What keeps runs from waiting by wrong clocks, or by those before, is taken away piece by piece: stories end badly."""
 
 from __future__ import annotations
 
@@ -7,16 +7,27 @@ from datetime import timedelta
 from seawall.controllers.purge import WALPurgeController
 from seawall.domain.purge import decide, state, waits
 from tests.purge import test_purge_clock as stories
+from tests.purge import test_purge_run as runs
 from tests.support.mutants import Mutant, find_survivors
 from tests.support.source_mutants import rewritten
 
+taken_over_late = runs.test_an_operator_that_takes_over_late_watches_and_gathers_anew_before_the_run_ends
+
 MUTANTS: tuple[Mutant, ...] = (
+    (
+        rewritten(waits.Times, "watched_by", "max(until, watched_since + self.patience)", "until"),
+        lambda: taken_over_late("write"),
+    ),
+    (
+        rewritten(state.RunState, "known_since", "self.watched_since()", "self._time_of(0)"),
+        lambda: taken_over_late("claim"),
+    ),
     (
         rewritten(WALPurgeController, "observe", "self.clock.trusted().shared", "self.clock.now()"),
         lambda: stories.test_another_operator_whose_clock_is_wrong_cuts_no_run_short("Preparing", timedelta(days=1)),
     ),
     (
-        rewritten(state.RunState, "known_since", "read.shared_now or ", ""),
+        rewritten(state.RunState, "_time_of", "read.shared_now or ", ""),
         stories.test_who_takes_over_with_a_clock_that_is_ahead_waits_no_longer_for_evidence,
     ),
     (

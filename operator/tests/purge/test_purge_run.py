@@ -18,6 +18,7 @@ from seawall.domain.dataplane.wal_settings import WALSettings
 from seawall.domain.purge import stages
 from tests.fakes.dataplane import settings
 from tests.support.clock import START
+from tests.support.mortal import Deaths, Died, Point
 from tests.worlds.purge_world import NAMESPACE, REGIONS, RUN, TOPICS, WAITS, WAL, Calls, World
 
 FULL = {"wal_0": 36, "wal_1": 36, "wal_2": 36}
@@ -601,6 +602,19 @@ def test_evidence_is_of_one_process_of_a_datanode_and_a_new_operator_starts_over
         world.settle(world.process(), ticks=2)
     assert world.log_starts() == NOTHING, "each of these operators has seen too little"
     world.settle()
+    assert world.log_starts() == FULL
+
+
+@pytest.mark.parametrize("before", ["flush_regions", "write_config_map", "claim", "advance_markers", "write"])
+def test_an_operator_that_takes_over_late_watches_and_gathers_anew_before_the_run_ends(before: str) -> None:
+    """The one before it died at its first such call, and all time that a run has for its waits has passed."""
+    world = World()
+    world.start_run()
+    with pytest.raises(Died):
+        world.settle(world.process(Deaths(Point(before, 0, after=False))))
+    world.time.time += timedelta(minutes=8)
+    run = world.settle(world.process(Calls(world.check)))
+    assert skipped(run) == {}
     assert world.log_starts() == FULL
 
 

@@ -56,8 +56,8 @@ from walrecord.region import region_id
 
 TOPICS, REGIONS_OF_TOPIC, ROUNDS = 3, 4, 3
 REGIONS = TOPICS * REGIONS_OF_TOPIC
-RUN_SECONDS = 240.0
-"""A run waits two graces of 16 s, and two more after a death, beside many others."""
+RUN_SECONDS = 480.0
+"""A run waits two graces of 16 s, and two more after a death, beside many others, on a machine that may be slow."""
 LONGEST_PAUSE = 1.0
 SPEC = {
     "clusterRef": {"name": "wal"},

@@ -69,9 +69,10 @@ class Case:
         An operator that started a moment ago waits for itself; for a topic that is in trouble it does not wait long.
         """
         soon = min(until, self.times.soon(self.status, self.now))
+        watched = self.times.watched_by(until, self.state.watched_since())
         against = ((topic, self.state.against_plan(topic)) for topic in self.state.rows)
         return any(
-            self.now < (until if self.state.is_watched_too_shortly(topic) else soon)
+            self.now < (watched if self.state.is_watched_too_shortly(topic) else soon)
             for topic, reason in against
             if self.state.may_pass(topic, reason)
         )

@@ -108,11 +108,20 @@ class RunState:
         known = named | dict(refused or {})
         return cls(observation, status, plan(inputs), permitted, rows, frozen, known)
 
-    def known_since(self) -> datetime | None:
-        """When this process had known all that the run has seen; None: it knows of none."""
-        read, known = self.observation.read, self.observation.assessment.memory.recorded_since.values()
+    def known_since(self) -> datetime:
+        """When this process had known all that the run has seen; before it knows of any: when it began to watch."""
+        known = self.observation.assessment.memory.recorded_since.values()
+        return self._time_of(max(known)) if known else self.watched_since()
+
+    def watched_since(self) -> datetime:
+        """When this process began to watch, without a pause since."""
+        return self._time_of(self.observation.assessment.memory.reports_history.since)
+
+    def _time_of(self, counted: int | None) -> datetime:
+        """By the clock by which a run is counted, for milliseconds of this process's stopwatch; None: now."""
+        read = self.observation.read
         now = read.shared_now or read.now
-        return now - timedelta(milliseconds=read.began - max(known)) if known else None
+        return now if counted is None else now - timedelta(milliseconds=read.began - counted)
 
     def log_start(self, topic: str) -> int | None:
         """Where the log starts now."""

@@ -103,9 +103,13 @@ class Times:
         flush = self.flush if status.flush else timedelta(0)
         return (status.start_time or now) + self.patience + flush + _verification(status)
 
-    def proved_by(self, seen_time: datetime, known_since: datetime | None) -> datetime:
+    def watched_by(self, until: datetime, watched_since: datetime) -> datetime:
+        """Until when an operator waits for itself, of a wait until then: one that takes over watches anew."""
+        return max(until, watched_since + self.patience)
+
+    def proved_by(self, seen_time: datetime, known_since: datetime) -> datetime:
         """Until when the evidence is waited for: an operator gathers it anew from when it first knew what was seen."""
-        return max(seen_time, known_since or seen_time) + self.patience
+        return max(seen_time, known_since) + self.patience
 
     def over_by(self, status: WALPurgeStatus, now: datetime) -> datetime:
         """Until when a run has to end."""
