@@ -9,8 +9,8 @@ import pytest
 from replay_verification.coverage import Extent, LogState, find_coverage, find_cuts, led_anew
 from replay_verification.holes import missing, with_holes
 from replay_verification.request import Region, Topic
-from replay_verification.source import Range
 from sparkjob.integrity.findings import Kind, Severity
+from sparkjob.wire.reader import Range
 
 TOPIC = Topic("wal", "id", 0, 20, 40, (Region(1, 20, 19),))
 STATE = LogState("id", 0, 40, 40)

@@ -64,7 +64,7 @@ class Stories:
         self._runs += 1
         folder = self._folder / str(self._runs)
         folder.mkdir()
-        waiting = self._spark.range(1).mapInArrow(waits(folder, 5), "id long")  # type: ignore[arg-type]
+        waiting = self._spark.range(1).mapInArrow(waits(folder, 5), "id long")
         try:
             with Watch(self._spark, (folder / "begun").exists):
                 waiting.collect()

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
-import pyarrow as pa
 import pytest
-from pyspark.sql import SparkSession
+from pyspark.sql import DataFrame, SparkSession
 from spark_marks import WITH_SPARK
 from wal_logs import clean_log
 from wal_topics import Topics, request_of
@@ -19,6 +20,7 @@ from replay_verification.request import parse_request
 from replay_verification.watch import Watch
 from seawall_e2e.loopback import KafkaProcesses
 from sparkjob.errors import Interrupted
+from sparkjob.log_records import LogRecords
 
 pytest_plugins = ("spark_beds",)
 pytestmark = WITH_SPARK
@@ -27,11 +29,11 @@ PATIENCE = 60
 """Seconds that a task waits for nothing, as a consumer does for a topic that is gone."""
 
 
-def waits(folder: Path, seconds: int = PATIENCE) -> object:
-    """For `mapInArrow`: says that it has begun, waits, and says that nothing ended it."""
+def waits(folder: Path, seconds: int = PATIENCE) -> Callable[[Iterable[Any]], Iterator[Any]]:
+    """Says that it has begun, waits, and says that nothing ended it."""
     begun, ended = folder / "begun", folder / "ended"
 
-    def wait(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    def wait(batches: Iterable[Any]) -> Iterator[Any]:
         begun.touch()
         threading.Event().wait(seconds)
         ended.touch()
@@ -44,12 +46,12 @@ def waits(folder: Path, seconds: int = PATIENCE) -> object:
 def often(monkeypatch: pytest.MonkeyPatch) -> None:
     """The questions follow each other, and no task waits long for Kafka."""
     monkeypatch.setattr(watch, "EVERY", 0.2)
-    monkeypatch.setattr(source, "PATIENCE_MS", 3_000)
+    monkeypatch.setattr(source, "PATIENCE_SECONDS", 3.0)
 
 
 @pytest.mark.usefixtures("often")
 def test_a_job_ends_when_the_log_is_broken(spark: SparkSession, tmp_path: Path) -> None:
-    waiting = spark.range(1).mapInArrow(waits(tmp_path), "id long")  # type: ignore[arg-type]
+    waiting = spark.range(1).mapInArrow(waits(tmp_path), "id long")
     with pytest.raises(UNREADABLE_LOG), Watch(spark, (tmp_path / "begun").exists):
         waiting.collect()
     assert not (tmp_path / "ended").exists()
@@ -63,7 +65,7 @@ def test_a_kafka_that_does_not_answer_ends_nothing(spark: SparkSession, tmp_path
         asked.append(True)
         raise Interrupted("no answer")
 
-    waiting = spark.range(1).mapInArrow(waits(tmp_path, 2), "id long")  # type: ignore[arg-type]
+    waiting = spark.range(1).mapInArrow(waits(tmp_path, 2), "id long")
     with Watch(spark, silent):
         assert len(waiting.collect()) == 1
     assert len(asked) > 1
@@ -82,14 +84,15 @@ def test_a_topic_that_is_deleted_while_it_is_read_is_told_and_the_others_are_rea
     )
     honest, is_first = coverage_counts.counted, [True]
 
-    def slow(records: object) -> object:
+    def slow(records: LogRecords) -> DataFrame:
         """The first reading does not get on."""
         if not is_first:
-            return honest(records)  # type: ignore[arg-type]
+            return honest(records)
         is_first.clear()
         deleting = threading.Thread(target=_delete_when_begun, args=(topics, tmp_path / "begun"))
         deleting.start()
-        return honest(records.mapInArrow(waits(tmp_path), records.schema))  # type: ignore[attr-defined]
+        read, wait = records.read, waits(tmp_path)
+        return honest(replace(records, read=lambda number: wait(read(number))))
 
     monkeypatch.setattr(job, "counted", slow)
     seen = Verifier(spark, request).verify()

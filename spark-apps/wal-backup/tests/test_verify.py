@@ -14,7 +14,7 @@ from test_injected_faults import FAULTS
 from wal_logs import DATA, Record, TableRow, clean_log, payload, records_of
 
 from sparkjob.integrity.findings import Kind, Severity
-from sparkjob.integrity.schemas import RECORDS
+from sparkjob.log_records import Chunk, LogRecords
 from wal_backup.backup import Backup
 from wal_backup.decode import Decoded, judge_records
 from wal_backup.manifest import StoredObject
@@ -111,13 +111,13 @@ def test_a_metadata_region_is_judged_from_where_its_data_region_reads(spark: Spa
     before, entry = (payload(1, TableRow("a", 1, load)) for load in (1, 2))
     contents = (before, entry, entry)
     records = [
-        ("wal", offset, key, value)
+        (offset, key, value)
         for offset, content in enumerate(contents)
         for key, value in records_of(metadata_region(DATA), content)
     ]
-    frame = spark.createDataFrame(records, RECORDS).coalesce(1)
-    assert judge_records(frame, {"wal": {DATA: 1}}, drops_repeats=True) == Decoded((), 1)
-    whole = judge_records(frame, {"wal": {DATA: 0}}, drops_repeats=True)
+    log = LogRecords(spark, 1, lambda _: iter([Chunk("wal", records)]))
+    assert judge_records(log, {"wal": {DATA: 1}}, drops_repeats=True) == Decoded((), 1)
+    whole = judge_records(log, {"wal": {DATA: 0}}, drops_repeats=True)
     assert [(found.kind, found.offset) for found in whole.findings] == [(Kind.SEQUENCE_REUSED, 1)]
 
 

@@ -22,11 +22,13 @@ from replay_verification.equivalence import (
 from replay_verification.report import DIFFERS, EQUAL, NOT_COMPARED, Comparison
 from replay_verification.rows import Bounds, LogRegion, Role, rows_of_files, rows_of_log
 from replay_verification.schemas import ROWS
-from replay_verification.source import Range, read_records
+from replay_verification.source import read_records
 from sparkjob.integrity.findings import Finding, Kind
-from sparkjob.integrity.log_entries import entries_of_parts, parts, whole_entries, whole_entries_of
+from sparkjob.integrity.log_entries import entries_of_parts, parts, whole_entries_of
 from sparkjob.integrity.schemas import unsigned
+from sparkjob.log_records import on_batches
 from sparkjob.snapshot_files import read_files
+from sparkjob.wire.reader import Range
 
 
 class Comparer:
@@ -48,8 +50,8 @@ class Comparer:
         ranges = [Range(topic, start, end) for topic, (start, end) in plan.ranges().items() if start < end]
         if ranges:
             records, regions = read_records(self._spark, self._options, ranges), _log_regions(plan.pairs)
-            frames.append(whole_entries(records).mapInArrow(rows_of_log(regions, whole_entries_of), ROWS))
-            frames.append(parts(records).mapInArrow(rows_of_log(regions, self._read_parts), ROWS))
+            frames.append(records.map(rows_of_log(regions, whole_entries_of), ROWS))
+            frames.append(parts(records).mapInArrow(on_batches(rows_of_log(regions, self._read_parts)), ROWS))
         rows = union_of(frames).persist(StorageLevel.DISK_ONLY)
         try:
             keys = latest(rows)

@@ -1,31 +1,73 @@
-"""The reading of Coverage, as functions DataFrame → DataFrame."""
+"""The reading of Coverage."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any
 
+import pyarrow as pa
 from pyspark.sql import DataFrame, Row
 from pyspark.sql import functions as F  # noqa: N812 - the name that Spark's own documentation uses
 
+from replay_verification.schemas import COUNTS, COUNTS_ARROW, SHOWN
 from sparkjob.integrity.findings import Finding, Kind
 from sparkjob.integrity.judge import noops_sentence
+from sparkjob.log_records import Chunk, LogRecord, LogRecords
 
 
-def counted(records: DataFrame) -> DataFrame:
+def counted(records: LogRecords) -> DataFrame:
     """Records and bytes of each topic (whoever counts all of them has read them), and what shows without decoding.
 
     That is how many noops beyond offset 0, tombstones and records without a key there are, and where the first one is.
     """
-    size = F.coalesce(F.length("value"), F.lit(0))
-    no_key, no_value = F.col("key").isNull(), F.col("value").isNull()
-    columns = [F.count("offset").alias("records"), F.sum(size).alias("bytes")]
-    for name, condition in {
-        Kind.NOOPS: no_key & no_value & (F.col("offset") > 0),
-        Kind.TOMBSTONE: ~no_key & no_value,
-        Kind.MISSING_KEY: no_key & ~no_value,
-    }.items():
-        columns += [F.count_if(condition).alias(name), F.min(F.when(condition, F.col("offset"))).alias(f"first{name}")]
-    return records.groupBy("topic").agg(*columns)
+    columns = [F.sum("records").alias("records"), F.sum("bytes").alias("bytes")]
+    for kind in SHOWN:
+        columns += [F.sum(kind).alias(kind), F.min(f"first{kind}").alias(f"first{kind}")]
+    return records.map(_count, COUNTS).groupBy("topic").agg(*columns)
+
+
+def _count(chunks: Iterable[Chunk]) -> Iterator[pa.RecordBatch]:
+    """Records → COUNTS of each topic."""
+    found: dict[str, _Counts] = {}
+    for topic, records in chunks:
+        found.setdefault(topic, _Counts()).add(records)
+    yield pa.RecordBatch.from_pylist([{"topic": name} | each.row() for name, each in found.items()], COUNTS_ARROW)
+
+
+@dataclass(slots=True)
+class _Counts:
+    records: int = 0
+    size: int = 0
+    shown: Counter[Kind] = field(default_factory=Counter)
+    first: dict[Kind, int] = field(default_factory=dict)
+
+    def add(self, records: Sequence[LogRecord]) -> None:
+        self.records += len(records)
+        for offset, key, value in records:
+            if value is not None:
+                self.size += len(value)
+            if key is None or value is None:
+                self._show(offset, key, value)
+
+    def row(self) -> dict[str, Any]:
+        row: dict[str, Any] = {"records": self.records, "bytes": self.size}
+        for kind in SHOWN:
+            row |= {kind.value: self.shown[kind], f"first{kind}": self.first.get(kind)}
+        return row
+
+    def _show(self, offset: int, key: bytes | None, value: bytes | None) -> None:
+        if value is not None:
+            kind = Kind.MISSING_KEY
+        elif key is not None:
+            kind = Kind.TOMBSTONE
+        elif offset > 0:
+            kind = Kind.NOOPS
+        else:
+            return
+        self.shown[kind] += 1
+        self.first.setdefault(kind, offset)
 
 
 def find_counted(row: Row) -> Iterator[Finding]:

@@ -7,13 +7,16 @@ topic with one is read again for its place. Compaction leaves holes, and so do t
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
+import pyarrow as pa
 from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as F  # noqa: N812 - the name that Spark's own documentation uses
 
-from replay_verification.source import Range
+from replay_verification.schemas import RUNS, RUNS_ARROW
 from sparkjob.integrity.findings import Finding, Kind
+from sparkjob.log_records import Chunk, LogRecords
+from sparkjob.wire.reader import Range
 
 
 def with_holes(ranges: Sequence[Range], counts: Mapping[str, int]) -> list[Range]:
@@ -21,14 +24,25 @@ def with_holes(ranges: Sequence[Range], counts: Mapping[str, int]) -> list[Range
     return [each for each in ranges if counts.get(each.topic, 0) != each.end - each.start]
 
 
-def gaps(records: DataFrame) -> DataFrame:
-    """RECORDS → for each topic its first offset, the first without a successor, and its last."""
-    order = Window.partitionBy("topic").orderBy("offset")
-    following = records.select("topic", "offset", F.lead("offset").over(order).alias("next"))
-    before = F.when(F.col("next") != F.col("offset") + 1, F.col("offset"))
+def gaps(records: LogRecords) -> DataFrame:
+    """Records → for each topic its first offset, the first without a successor, and its last."""
+    order = Window.partitionBy("topic").orderBy("first")
+    following = records.map(_runs, RUNS).select("*", F.lead("first").over(order).alias("next"))
+    before = F.when(F.col("next") != F.col("last") + 1, F.col("last"))
     return following.groupBy("topic").agg(
-        F.min("offset").alias("first"), F.min(before).alias("before"), F.max("offset").alias("last")
+        F.min("first").alias("first"), F.min(before).alias("before"), F.max("last").alias("last")
     )
+
+
+def _runs(chunks: Iterable[Chunk]) -> Iterator[pa.RecordBatch]:
+    """Records → RUNS."""
+    for topic, records in chunks:
+        runs = list[dict[str, object]]()
+        for offset, _, _ in records:
+            if not runs or runs[-1]["last"] != offset - 1:
+                runs.append({"topic": topic, "first": offset, "last": offset})
+            runs[-1]["last"] = offset
+        yield pa.RecordBatch.from_pylist(runs, RUNS_ARROW)
 
 
 def missing(asked: Range, found: Mapping[str, int | None] | None, records: int) -> Finding:

@@ -25,7 +25,7 @@ from replay_verification.coverage_counts import counted, find_counted
 from replay_verification.repeats import add_reused
 from replay_verification.report import RegionCounts, Seen, TopicCounts
 from replay_verification.request import Level, Request, Topic
-from replay_verification.source import Range, read_records
+from replay_verification.source import read_records
 from replay_verification.watch import Watch
 from sparkjob.errors import Interrupted, Refused
 from sparkjob.integrity.findings import Finding, Kind, Severity
@@ -34,10 +34,11 @@ from sparkjob.integrity.scan import Starts, start_of
 from sparkjob.integrity.schemas import unsigned
 from sparkjob.integrity.tally import Tally
 from sparkjob.integrity.verdicts import pieces_of, verdicts_on
-from sparkjob.kafka_options import java_options
+from sparkjob.kafka_options import java_options, librdkafka_options
 from sparkjob.session import sentence_of
 from sparkjob.snapshot import NAME, SnapshotRegion, parse_snapshot
 from sparkjob.storage import Storage
+from sparkjob.wire.reader import Range
 from walrecord import drops_repeated_middle
 
 UNREADABLE_LOG = (PySparkException, Py4JJavaError)
@@ -59,7 +60,7 @@ class Verifier:
 
     def __init__(self, spark: SparkSession, request: Request) -> None:
         self._spark, self._request = spark, request
-        self._options = java_options(request.kafka)
+        self._options, self._reading = java_options(request.kafka), librdkafka_options(request.kafka)
         self._drops_repeats = drops_repeated_middle(request.database_version)
 
     def verify(self) -> Seen:
@@ -128,7 +129,7 @@ class Verifier:
         starts = {topic.name: {region.id: region.reads_from for region in topic.regions} for topic in topics}
         seen.topics = {topic.name: TopicCounts() for topic in topics}
         if ranges:
-            records = read_records(self._spark, self._options, ranges)
+            records = read_records(self._spark, self._reading, ranges)
             if self._request.level is Level.COVERAGE:
                 for row in counted(records).collect():
                     seen.topics[row["topic"]] = TopicCounts(row["records"], row["bytes"])
@@ -148,7 +149,7 @@ class Verifier:
         bad = holes.with_holes(ranges, counts)
         if not bad:
             return
-        lines = holes.gaps(read_records(self._spark, self._options, bad)).collect()
+        lines = holes.gaps(read_records(self._spark, self._reading, bad)).collect()
         found = {line["topic"]: line.asDict() for line in lines}
         seen.findings += [holes.missing(each, found.get(each.topic), counts.get(each.topic, 0)) for each in bad]
 
@@ -160,7 +161,7 @@ class Verifier:
                 regions[found.topic][found.region] = start_of(found.region, starts[found.topic]) or 0
         if not regions:
             return
-        records = read_records(self._spark, self._options, [each for each in ranges if each.topic in regions])
+        records = read_records(self._spark, self._reading, [each for each in ranges if each.topic in regions])
         lines = reused(records, regions, drops_repeats=self._drops_repeats).collect()
         add_reused(lines, seen)
 
@@ -175,7 +176,7 @@ class Verifier:
         _check_stable({topic: end for topic, (_, end) in plan.ranges().items()}, states)
         folder = self._request.snapshot_uri
         if plan.pairs and folder is not None:
-            comparer = Comparer(self._spark, self._options, folder, drops_repeats=self._drops_repeats)
+            comparer = Comparer(self._spark, self._reading, folder, drops_repeats=self._drops_repeats)
             results, differing = comparer.compare(plan)
             seen.comparisons |= results
             seen.findings += [_placed(finding, seen.findings) for finding in differing]

@@ -17,6 +17,7 @@ from replay_verification.schemas import ROWS_ARROW
 from sparkjob.entry_rows import NotReadable, names_of, require_mutations, rows_of
 from sparkjob.integrity.log_entries import LogEntry
 from sparkjob.integrity.schemas import signed
+from sparkjob.log_records import Chunk, Work
 from sparkjob.snapshot import of_file, value_of_file
 from walrecord import InvalidEntry, decode_entry
 from walrecord.pb.wal_pb2 import Mutation, WalEntry
@@ -84,12 +85,12 @@ def rows_of_files(roles: Mapping[str, Sequence[Role]], columns: Sequence[str], k
 
 
 def rows_of_log(
-    regions: Mapping[str, Mapping[int, LogRegion]], read: Callable[[Iterable[pa.RecordBatch]], Iterator[list[LogEntry]]]
-) -> Rows:
-    """For `mapInArrow`: RECORDS of whole entries, or of parts, as `read` reads them → ROWS."""
+    regions: Mapping[str, Mapping[int, LogRegion]], read: Callable[[Iterable[Chunk]], Iterator[list[LogEntry]]]
+) -> Work:
+    """Records → ROWS of the entries that `read` reads: whole ones, or those of parts."""
 
-    def rows(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        for entries in read(batches):
+    def rows(chunks: Iterable[Chunk]) -> Iterator[pa.RecordBatch]:
+        for entries in read(chunks):
             found: list[dict[str, Any]] = []
             for topic, region, entry_id, payload in entries:
                 if (about := regions[topic].get(region)) is not None:

@@ -1,52 +1,55 @@
-"""The records of exact ranges of offsets, as a DataFrame."""
+"""The records of exact ranges of offsets, for Spark's tasks."""
 
 from __future__ import annotations
 
-import json
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
 
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import SparkSession
 
-PATIENCE_MS = 30_000
+from sparkjob.log_records import Chunk, LogRecords
+from sparkjob.wire.reader import Range, Reader
+from sparkjob.wire.records import no_search_for_cycles
+
+PATIENCE_SECONDS = 30.0
 """So long a task waits for Kafka: nothing interrupts it meanwhile, so a topic that is gone takes a core as long."""
 _TASKS_PER_CORE = 3
-_MEBIBYTE = 1 << 20
-_FETCHES = {
-    # Bytes bound what a task has in memory: of a fetch as it came, and of records when they are decompressed, each of
-    # which may have the megabyte that GreptimeDB's max_batch_bytes allows. Large fetches are cheap in CPU.
-    "max.poll.records": "64",
-    "fetch.max.bytes": str(64 * _MEBIBYTE),
-    "max.partition.fetch.bytes": str(16 * _MEBIBYTE),
-    "receive.buffer.bytes": str(_MEBIBYTE),
-    "isolation.level": "read_committed",
-}
+_LEAST_OFFSETS = 1_000
+"""Of a partition: to begin with one takes longer than to read so few."""
 
 
-@dataclass(frozen=True, slots=True)
-class Range:
-    """Offsets [start, end) of a topic's partition 0."""
+def read_records(spark: SparkSession, options: Mapping[str, str], ranges: Sequence[Range]) -> LogRecords:
+    """The records of these ranges; the job fails when one cannot be read from end to end.
 
-    topic: str
-    start: int
-    end: int
-
-
-def read_records(spark: SparkSession, options: Mapping[str, str], ranges: Sequence[Range]) -> DataFrame:
-    """RECORDS of these ranges; the job fails when one cannot be read from end to end.
-
-    Each Spark partition is a stretch of one topic, in the order of its offsets; large topics are split over the cores.
+    Args:
+        spark: whose cores they are split over.
+        options: of confluent-kafka.
+        ranges: at least one, none of them empty.
     """
-    patience = dict.fromkeys(("default.api.timeout.ms", "request.timeout.ms"), str(PATIENCE_MS))
-    reader = spark.read.format("kafka").options(
-        **{f"kafka.{name}": value for name, value in (_FETCHES | patience | dict(options)).items()}
-    )
-    reader = reader.options(
-        assign=json.dumps({part.topic: [0] for part in ranges}),
-        startingOffsets=json.dumps({part.topic: {"0": part.start} for part in ranges}),
-        endingOffsets=json.dumps({part.topic: {"0": part.end} for part in ranges}),
-        minPartitions=str(max(len(ranges), _TASKS_PER_CORE * spark.sparkContext.defaultParallelism)),
-        failOnDataLoss="true",
-        **{"kafkaConsumer.pollTimeoutMs": str(PATIENCE_MS)},
-    )
-    return reader.load().select("topic", "offset", "key", "value")
+    patience, given = PATIENCE_SECONDS, dict(options)
+    partitions = split(ranges, _TASKS_PER_CORE * spark.sparkContext.defaultParallelism)
+    return LogRecords(spark, len(partitions), lambda number: _read(partitions[number], given, patience))
+
+
+def split(ranges: Sequence[Range], most: int) -> list[list[Range]]:
+    """Partitions of the ranges, at most so many, each with as many offsets but the last one."""
+    offsets = sum(each.end - each.start for each in ranges)
+    size = max(_LEAST_OFFSETS, -(-offsets // most))
+    partitions, room = list[list[Range]](), 0
+    for each in ranges:
+        start = each.start
+        while start < each.end:
+            if not room:
+                partitions.append([])
+                room = size
+            end = min(each.end, start + room)
+            partitions[-1].append(Range(each.topic, start, end))
+            room -= end - start
+            start = end
+    return partitions
+
+
+def _read(ranges: Sequence[Range], options: Mapping[str, str], patience: float) -> Iterator[Chunk]:
+    with no_search_for_cycles(), Reader(options, patience) as reader:
+        for each in ranges:
+            for records in reader.records(each):
+                yield Chunk(each.topic, records)

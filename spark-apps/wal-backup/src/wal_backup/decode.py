@@ -4,20 +4,20 @@ from __future__ import annotations
 
 import tempfile
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-import pyarrow as pa
 import pyarrow.parquet as pq
-from pyspark.sql import DataFrame, Row, SparkSession
+from pyspark.sql import Row, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - the name that Spark's own documentation uses
 
 from sparkjob.integrity import findings as log_findings
 from sparkjob.integrity.reuse import find_reused, reused
 from sparkjob.integrity.scan import Starts, start_of
-from sparkjob.integrity.schemas import RECORDS, RECORDS_ARROW, unsigned
+from sparkjob.integrity.schemas import RECORDS_ARROW, unsigned
 from sparkjob.integrity.verdicts import pieces_of, verdicts_on
+from sparkjob.log_records import Chunk, LogRecords, chunks_of
 from wal_backup.check import ObjectToCheck
 from wal_backup.findings import Finding
 from wal_backup.manifest import Manifest
@@ -52,8 +52,8 @@ def decode(
     return judge_records(records_of(spark, place, objects), starts_of(manifests), drops_repeats=drops_repeats)
 
 
-def judge_records(records: DataFrame, starts: Starts, *, drops_repeats: bool) -> Decoded:
-    """Judges RECORDS of which each Spark partition has those of a stretch of a topic, in the order of the log."""
+def judge_records(records: LogRecords, starts: Starts, *, drops_repeats: bool) -> Decoded:
+    """Judges records as a database would read them."""
     verdicts = verdicts_on(pieces_of(records, starts), starts, drops_repeats=drops_repeats)
     found = [_finding(row) for row in verdicts.where(F.col("kind") == "finding").collect()]
     repeats: dict[str, dict[int, int]] = defaultdict(dict)
@@ -61,40 +61,26 @@ def judge_records(records: DataFrame, starts: Starts, *, drops_repeats: bool) ->
         if each.kind is log_findings.Kind.REPEATED_SEQUENCE and each.region is not None:
             repeats[each.topic][each.region] = start_of(each.region, starts[each.topic]) or 0
     if repeats:
-        again = records.where(F.col("topic").isin(*repeats))
-        found += find_reused(reused(again, repeats, drops_repeats=drops_repeats).collect())
+        found += find_reused(reused(records.of(repeats), repeats, drops_repeats=drops_repeats).collect())
     errors = [each for each in found if each.severity is log_findings.Severity.ERROR]
     said = (Finding(each.kind, _said(each), None, each.topic, each.offset) for each in log_findings.worst_first(errors))
     return Decoded(tuple(said), len(found) - len(errors))
 
 
-def records_of(spark: SparkSession, place: Place, objects: Sequence[ObjectToCheck]) -> DataFrame:
-    """RECORDS of these objects, of each in one Spark partition."""
-    numbers = spark.range(0, len(objects), 1, len(objects))
-    return numbers.mapInArrow(_read(place, tuple(objects)), RECORDS)
+def records_of(spark: SparkSession, place: Place, objects: Sequence[ObjectToCheck]) -> LogRecords:
+    """The records of these objects, of each in one Spark partition."""
+    return LogRecords(spark, len(objects), lambda number: _chunks(place, objects[number]))
 
 
-def _read(
-    place: Place, objects: Sequence[ObjectToCheck]
-) -> Callable[[Iterable[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
-    """For `mapInArrow`: places in `objects` → RECORDS."""
-
-    def read(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        for batch in batches:
-            for number in batch.column(0).to_pylist():
-                yield from _batches(place, objects[number])
-
-    return read
-
-
-def _batches(place: Place, each: ObjectToCheck) -> Iterator[pa.RecordBatch]:
+def _chunks(place: Place, each: ObjectToCheck) -> Iterator[Chunk]:
     with tempfile.TemporaryDirectory(prefix="wal-backup-") as folder:
         local = Path(folder) / "object.parquet"
         Store(place).fetch(f"{each.folder}/{each.stored.path}", local)
         with pq.ParquetFile(local) as file:
             for _, section in sorted(each.sections, key=lambda pair: pair[1].row_group):
                 table = file.read_row_group(section.row_group, columns=RECORDS_ARROW.names)
-                yield from table.select(RECORDS_ARROW.names).cast(RECORDS_ARROW).to_batches(_ROWS_OF_A_BATCH)
+                for batch in table.select(RECORDS_ARROW.names).cast(RECORDS_ARROW).to_batches(_ROWS_OF_A_BATCH):
+                    yield from chunks_of(batch)
 
 
 def starts_of(manifests: Sequence[Manifest]) -> Starts:

@@ -1,4 +1,4 @@
-"""Whole entries out of RECORDS, for what is compared entry by entry: those of one record, and those of parts."""
+"""Whole entries out of records, for what is compared entry by entry: those of one record, and those of parts."""
 
 from __future__ import annotations
 
@@ -8,9 +8,13 @@ from typing import NamedTuple
 
 import pyarrow as pa
 from pyspark.sql import DataFrame
-from pyspark.sql import functions as F  # noqa: N812 - the name that Spark's own documentation uses
 
+from sparkjob.integrity.schemas import RECORDS
+from sparkjob.log_records import Chunk, LogRecords, batches_of
 from walrecord import Full, Reassembler, RecordError, RecordKey, decode_key
+
+_WHOLE = b'"tp":"Full"'
+"""In the key of a record that holds a whole entry."""
 
 
 class LogEntry(NamedTuple):
@@ -22,33 +26,27 @@ class LogEntry(NamedTuple):
     payload: bytes
 
 
-def whole_entries(records: DataFrame) -> DataFrame:
-    """The records that hold a whole entry."""
-    return records.where(F.col("key").cast("string").contains('"tp":"Full"'))
+def parts(records: LogRecords) -> DataFrame:
+    """RECORDS that hold parts of entries, each topic's together and in the order of the log."""
+    return records.map(_without_whole, RECORDS).repartition("topic").sortWithinPartitions("topic", "offset")
 
 
-def parts(records: DataFrame) -> DataFrame:
-    """The records that hold parts of entries, each topic's in the order of the log."""
-    loose = records.where(~F.col("key").cast("string").contains('"tp":"Full"') & F.col("value").isNotNull())
-    return loose.repartition("topic").sortWithinPartitions("topic", "offset")
-
-
-def whole_entries_of(batches: Iterable[pa.RecordBatch]) -> Iterator[list[LogEntry]]:
-    """The entries of RECORDS that hold whole ones, batch by batch."""
-    for batch in batches:
+def whole_entries_of(chunks: Iterable[Chunk]) -> Iterator[list[LogEntry]]:
+    """The entries of records that hold whole ones."""
+    for topic, records in chunks:
         yield [
             LogEntry(topic, decoded.region_id, offset, value)
-            for topic, offset, key, value in _records(batch)
+            for offset, key, value in records
             if (decoded := _key_of(key)) is not None and value is not None and isinstance(decoded.type, Full)
         ]
 
 
-def entries_of_parts(batches: Iterable[pa.RecordBatch], *, drops_repeats: bool) -> Iterator[list[LogEntry]]:
-    """The entries of RECORDS that hold parts, each topic's together and in the order of the log."""
+def entries_of_parts(chunks: Iterable[Chunk], *, drops_repeats: bool) -> Iterator[list[LogEntry]]:
+    """The entries of records that hold parts, each topic's together and in the order of the log."""
     reassemblers: dict[str, Reassembler] = {}
-    for batch in batches:
+    for topic, records in chunks:
         found = []
-        for topic, offset, key, value in _records(batch):
+        for offset, key, value in records:
             if _key_of(key) is None:
                 continue
             reassembler = reassemblers.setdefault(topic, Reassembler(drops_repeats=drops_repeats))
@@ -58,8 +56,11 @@ def entries_of_parts(batches: Iterable[pa.RecordBatch], *, drops_repeats: bool) 
         yield found
 
 
-def _records(batch: pa.RecordBatch) -> Iterator[tuple[str, int, bytes | None, bytes | None]]:
-    return zip(*(column.to_pylist() for column in batch.columns), strict=True)
+def _without_whole(chunks: Iterable[Chunk]) -> Iterator[pa.RecordBatch]:
+    """Records → RECORDS of those with a key and a value that are no whole entry."""
+    for topic, records in chunks:
+        loose = [each for each in records if each[1] is not None and each[2] is not None and _WHOLE not in each[1]]
+        yield from batches_of(topic, loose)
 
 
 @lru_cache(maxsize=10_000)

@@ -16,9 +16,10 @@ from pyspark.sql import DataFrame, Row, Window
 from pyspark.sql import functions as F  # noqa: N812 - as above
 
 from sparkjob.integrity.findings import MOST_OF_A_KIND, Finding, Kind
-from sparkjob.integrity.log_entries import LogEntry, entries_of_parts, parts, whole_entries, whole_entries_of
+from sparkjob.integrity.log_entries import LogEntry, entries_of_parts, parts, whole_entries_of
 from sparkjob.integrity.scan import runs_of_entry
 from sparkjob.integrity.schemas import ENTRIES, ENTRIES_ARROW, signed, unsigned
+from sparkjob.log_records import Chunk, LogRecords, Work, on_batches
 from walrecord import InvalidEntry, decode_entry
 
 Regions = Mapping[str, Mapping[int, int]]
@@ -26,13 +27,14 @@ Regions = Mapping[str, Mapping[int, int]]
 _MOST_SEQUENCE = 2**63 - 1
 
 
-def reused(records: DataFrame, regions: Regions, *, drops_repeats: bool) -> DataFrame:
-    """RECORDS → the entries that go back and equal none before: topic, region, offset, first, and how many there are.
+def reused(records: LogRecords, regions: Regions, *, drops_repeats: bool) -> DataFrame:
+    """Records → the entries that go back and equal none before: topic, region, offset, first, and how many there are.
 
     At most 20 of each region, those that stand first in the log.
     """
-    whole = whole_entries(records).mapInArrow(_rows(regions, whole_entries_of), ENTRIES)
-    joined = parts(records).mapInArrow(_rows(regions, partial(entries_of_parts, drops_repeats=drops_repeats)), ENTRIES)
+    whole = records.map(_rows(regions, whole_entries_of), ENTRIES)
+    joining = _rows(regions, partial(entries_of_parts, drops_repeats=drops_repeats))
+    joined = parts(records).mapInArrow(on_batches(joining), ENTRIES)
     region = Window.partitionBy("topic", "region")
     before = region.orderBy("offset").rowsBetween(Window.unboundedPreceding, -1)
     same = Window.partitionBy("topic", "region", "first", "after", "hash").orderBy("offset")
@@ -60,13 +62,11 @@ def find_reused(lines: Sequence[Row]) -> list[Finding]:
     ]
 
 
-def _rows(
-    regions: Regions, read: Callable[[Iterable[pa.RecordBatch]], Iterator[list[LogEntry]]]
-) -> Callable[[Iterable[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
-    """For `mapInArrow`: RECORDS → ENTRIES."""
+def _rows(regions: Regions, read: Callable[[Iterable[Chunk]], Iterator[list[LogEntry]]]) -> Work:
+    """Records → ENTRIES."""
 
-    def rows(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        for entries in read(batches):
+    def rows(chunks: Iterable[Chunk]) -> Iterator[pa.RecordBatch]:
+        for entries in read(chunks):
             found = [_row(entry) for entry in entries if _is_asked(entry, regions)]
             yield pa.RecordBatch.from_pylist([row for row in found if row is not None], ENTRIES_ARROW)
 

@@ -13,7 +13,7 @@ Of regions that the request does not have, parts count all the same: the databas
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
 import pyarrow as pa
@@ -24,6 +24,7 @@ from sparkjob.integrity.findings import Kind
 from sparkjob.integrity.schemas import PIECES_ARROW, signed
 from sparkjob.integrity.sequences import Run
 from sparkjob.integrity.tally import Tally
+from sparkjob.log_records import Chunk, LogRecord, Work
 from walrecord import Full, RecordError, decode_key
 from walrecord.pb.wal_pb2 import WalEntry
 from walrecord.region import METADATA_GROUP, data_region, region_group
@@ -34,34 +35,22 @@ Piece = dict[str, Any]
 _MOST_KEYS = 100_000
 
 
-def scan_records(starts: Starts) -> Callable[[Iterable[pa.RecordBatch]], Iterable[pa.RecordBatch]]:
-    """The function for `mapInArrow`: RECORDS → PIECES."""
+def scan_records(starts: Starts) -> Work:
+    """Records → PIECES."""
 
-    def scan(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    def scan(chunks: Iterable[Chunk]) -> Iterator[pa.RecordBatch]:
         stretch: Stretch | None = None
-        for batch in batches:
-            topics, offsets, keys, values = (column.to_pylist() for column in batch.columns)
-            begin = 0
-            while begin < len(topics):
-                topic = topics[begin]
-                end = (
-                    len(topics)
-                    if topics[-1] == topic
-                    else next(i for i in range(begin, len(topics)) if topics[i] != topic)
-                )
-                if stretch is None or stretch.topic != topic:
-                    if stretch is not None:
-                        yield _batch(stretch.end())
-                    stretch = Stretch(topic, starts[topic])
-                records = zip(offsets[begin:end], keys[begin:end], values[begin:end], strict=True)
-                try:
-                    stretch.read(records)
-                except Exception as error:  # so that the sentence of the driver has the topic
-                    error.add_note(f"while it read topic {topic} from offset {offsets[begin]}")
-                    raise
-                begin = end
-            if stretch is not None:
-                yield _batch(stretch.take())
+        for topic, records in chunks:
+            if stretch is None or stretch.topic != topic:
+                if stretch is not None:
+                    yield _batch(stretch.end())
+                stretch = Stretch(topic, starts[topic])
+            try:
+                stretch.read(records)
+            except Exception as error:  # so that the sentence of the driver has the topic
+                error.add_note(f"while it read topic {topic} from offset {records[0][0]}")
+                raise
+            yield _batch(stretch.take())
         if stretch is not None:
             yield _batch(stretch.end())
 
@@ -115,8 +104,8 @@ class Stretch:
         self._pieces: list[Piece] = []
         self._records = self._bytes = self._place = self._noops = self._first_noop = 0
 
-    def read(self, records: Iterator[tuple[int, bytes | None, bytes | None]]) -> None:
-        """Takes records: offset, key, value."""
+    def read(self, records: Iterable[LogRecord]) -> None:
+        """Takes records."""
         meanings = self._meanings
         for offset, key, value in records:
             self._records += 1

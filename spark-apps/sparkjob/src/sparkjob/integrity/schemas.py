@@ -19,7 +19,7 @@ ENTRIES = struct(topic=_TEXT, region=_LONG, offset=_LONG, first=_LONG, after=_LO
 """Entries of the log (`reuse.py`): the sequence numbers [first, after) of their rows, and a hash of their bytes."""
 
 RECORDS = struct(topic=_TEXT, offset=_LONG, key=_BYTES, value=_BYTES)
-"""Records of Kafka; within a Spark partition one topic's, in the order of their offsets."""
+"""Records of Kafka."""
 
 PIECES = struct(
     kind=_TEXT,

@@ -1,4 +1,4 @@
-"""Integrity, as functions DataFrame → DataFrame."""
+"""Integrity on Spark."""
 
 from __future__ import annotations
 
@@ -7,11 +7,12 @@ from pyspark.sql import DataFrame
 from sparkjob.integrity.judge import JudgePieces
 from sparkjob.integrity.scan import Starts, scan_records
 from sparkjob.integrity.schemas import PIECES, VERDICTS
+from sparkjob.log_records import LogRecords
 
 
-def pieces_of(records: DataFrame, starts: Starts) -> DataFrame:
-    """RECORDS → PIECES, without a shuffle: each Spark partition by itself."""
-    return records.mapInArrow(scan_records(starts), PIECES)
+def pieces_of(records: LogRecords, starts: Starts) -> DataFrame:
+    """Records → PIECES, without a shuffle: each Spark partition by itself."""
+    return records.map(scan_records(starts), PIECES)
 
 
 def verdicts_on(pieces: DataFrame, starts: Starts, *, drops_repeats: bool) -> DataFrame:

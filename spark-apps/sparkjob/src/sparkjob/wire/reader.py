@@ -65,6 +65,25 @@ class Reader:
         """The records of a range and their leader epochs; offsets between them are gaps of the log.
 
         Raises:
+            RangeGone, Refused, Interrupted: as `messages`.
+        """
+        for messages in self.messages(wanted):
+            for message in messages:
+                yield _record(message), message.leader_epoch() or 0
+
+    def records(self, wanted: Range) -> Iterator[list[tuple[int, bytes | None, bytes | None]]]:
+        """Offsets, keys and values alone, many at once.
+
+        Raises:
+            RangeGone, Refused, Interrupted: as `messages`.
+        """
+        for messages in self.messages(wanted):
+            yield [(message.offset() or 0, message.key(), message.value()) for message in messages]
+
+    def messages(self, wanted: Range) -> Iterator[list[Message]]:
+        """The same as they come from the client, many at once.
+
+        Raises:
             RangeGone: the log begins later, or the topic is gone.
             Refused: Kafka does not let its user read the topic.
             Interrupted: Kafka does not answer, or a transaction is open before the range's end.
@@ -74,22 +93,25 @@ class Reader:
         consumer.assign([TopicPartition(wanted.topic, 0, wanted.start)])
         expected, waits_until = wanted.start, time.monotonic() + self._patience
         while expected < wanted.end:
-            began = expected
+            found, is_over = list[Message](), False
             # No more than there may be: it waits until it has as many. `if message` would ask for the length of its
             # value, and drop what has none.
             for message in consumer.consume(min(_BATCH, wanted.end - expected), _POLL_SECONDS):
                 error, offset = message.error(), message.offset() or 0
                 if error is not None:
-                    if _is_end(error, wanted) and offset >= wanted.end:
-                        return
-                    continue
-                if offset >= wanted.end:
-                    return
-                if offset < expected:
+                    is_over |= _is_end(error, wanted) and offset >= wanted.end
+                elif offset >= wanted.end:
+                    is_over = True
+                elif offset < expected:
                     raise Interrupted(f"topic {wanted.topic} gave offset {offset} after {expected - 1}")
-                expected = offset + 1
-                yield _record(message, offset), message.leader_epoch() or 0
-            if expected > began:
+                else:
+                    expected = offset + 1
+                    found.append(message)
+            if found:
+                yield found
+            if is_over:
+                return
+            if found:
                 waits_until = time.monotonic() + self._patience
             elif time.monotonic() > waits_until:
                 raise Interrupted(
@@ -115,7 +137,7 @@ def _is_end(error: KafkaError, wanted: Range) -> bool:
     return bool(code == KafkaError._PARTITION_EOF)  # noqa: SLF001 - as above
 
 
-def _record(message: Message, offset: int) -> Record:
+def _record(message: Message) -> Record:
     kind, timestamp = message.timestamp()
     headers: Any = message.headers()  # a list of names and bytes when it was read, whatever may be produced
-    return Record(offset, timestamp, kind, message.key(), message.value(), headers or None)
+    return Record(message.offset() or 0, timestamp, kind, message.key(), message.value(), headers or None)
