@@ -5,6 +5,7 @@ What a record costs is told by two loads, a tenth and the whole: the difference 
 
 from __future__ import annotations
 
+import os
 import sys
 import tempfile
 from collections.abc import Callable, Sequence
@@ -22,7 +23,7 @@ from seawall_e2e.loopback.java import DOWNLOAD_TIMEOUT
 from seawall_e2e.loopback.processes import platform_folder
 
 LEVELS = ("Integrity", "Coverage", "Equivalence")
-HEAP = "1g"
+HEAP, DAEMON = "1g", "counted_daemon"
 ONE_CORE = "Integrity on one core"
 LOOP, PERF = "confluent-kafka loop, same checks", "kafka-consumer-perf-test"
 GOAL_LOOP, GOAL_CORES, GOAL_MEMORY = 1.5, 1 / 1.7, 1.2
@@ -99,12 +100,15 @@ def verify(folder: Path, load: Load, level: str, cores: int) -> Cost:
     """One verification, which must pass, as a program of its own."""
     request, summary = folder / "request.json", folder / "summary.json"
     request.write_bytes(load.request(level, folder / load.name))
+    here = str(Path(__file__).parent)
+    options = ("--driver-memory", HEAP, "--driver-java-options", f"-Xms{HEAP}")
     environment = {
+        "PYTHONPATH": os.pathsep.join(filter(None, (here, os.environ.get("PYTHONPATH")))),
         "SPARK_MASTER": f"local[{cores}]",
         "SEAWALL_SPARK_JARS": str(platform_folder("spark/jars.sh", DOWNLOAD_TIMEOUT)),
         "PYSPARK_PYTHON": sys.executable,
         # As an executor of the image starts: otherwise the heap grows because it may, and not because it must.
-        "PYSPARK_SUBMIT_ARGS": f"--driver-memory {HEAP} --driver-java-options -Xms{HEAP} pyspark-shell",
+        "PYSPARK_SUBMIT_ARGS": " ".join([*options, "--conf", f"spark.python.daemon.module={DAEMON}", "pyspark-shell"]),
         "SPARK_LOCAL_DIRS": str(folder),
     }
     command = [sys.executable, "-m", "replay_verification", "--request", str(request), "--report", "-"]
