@@ -127,10 +127,9 @@ spark-images: ## Build the images of `make spark`; the first test that needs the
 	@spark-apps/image.sh wal-backup --build
 	@spark-apps/image.sh wal-subscription --build
 
-tools: ## Build or find the binaries of the cluster, of the Spark Operator and of greptimedb-operator, a browser, and the jars of Kafka, of MirrorMaker 2 and of Spark's connector
+tools: ## Build or find the binaries of the cluster, of the Spark Operator and of greptimedb-operator, a browser, and the jars of Kafka and of MirrorMaker 2
 	@$(PLATFORM)/binaries.sh >/dev/null
 	@$(PLATFORM)/kafka/jars.sh >/dev/null
-	@$(PLATFORM)/spark/jars.sh >/dev/null
 	@$(PLATFORM)/mirror-maker/jars.sh >/dev/null
 	@$(PLATFORM)/spark/operator.sh >/dev/null
 	@$(PLATFORM)/greptimedb/operator.sh >/dev/null

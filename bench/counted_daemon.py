@@ -1,6 +1,6 @@
 """Spark's daemon of Python workers, with workers that are waited for: what they took is counted then.
 
-pyspark's own ignores SIGCHLD (`manager` of pyspark/daemon.py, 4.0.0): of such children the kernel adds no CPU to anybody's.
+pyspark's own ignores SIGCHLD (`manager` of pyspark/daemon.py, 4.0.0): what such children took is added to nobody's.
 Whoever adopts the daemon's orphans waits for them: `measured_command.py`.
 """
 
@@ -20,5 +20,5 @@ def _set_others(number: int, handler: Any) -> Any:
 
 
 if __name__ == "__main__":
-    signal.signal = _set_others
-    daemon.manager()
+    signal.signal = _set_others  # type: ignore[assignment]  # of the calls that there are
+    daemon.manager()  # type: ignore[no-untyped-call]

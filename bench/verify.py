@@ -19,9 +19,6 @@ from report import Result
 from sizes import Sizes
 from wal_load import Load
 
-from seawall_e2e.loopback.java import DOWNLOAD_TIMEOUT
-from seawall_e2e.loopback.processes import platform_folder
-
 LEVELS = ("Integrity", "Coverage", "Equivalence")
 HEAP, DAEMON = "1g", "counted_daemon"
 ONE_CORE = "Integrity on one core"
@@ -105,7 +102,6 @@ def verify(folder: Path, load: Load, level: str, cores: int) -> Cost:
     environment = {
         "PYTHONPATH": os.pathsep.join(filter(None, (here, os.environ.get("PYTHONPATH")))),
         "SPARK_MASTER": f"local[{cores}]",
-        "SEAWALL_SPARK_JARS": str(platform_folder("spark/jars.sh", DOWNLOAD_TIMEOUT)),
         "PYSPARK_PYTHON": sys.executable,
         # As an executor of the image starts: otherwise the heap grows because it may, and not because it must.
         "PYSPARK_SUBMIT_ARGS": " ".join([*options, "--conf", f"spark.python.daemon.module={DAEMON}", "pyspark-shell"]),

@@ -32,8 +32,8 @@ done <<'LOCKS'
 cli cli operator
 operator operator operator
 verification verification spark-apps/replay-verification
-backup wire spark-apps/wal-backup
-subscription wire spark-apps/wal-subscription
+backup store spark-apps/wal-backup
+subscription store spark-apps/wal-subscription
 LOCKS
 
 digest='' reference=seawall

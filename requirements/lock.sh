@@ -21,11 +21,11 @@ compile spark-apps/replay-verification/pyproject.toml -c requirements/refdb.lock
 # The images of the backup and of the subscription have the verification's below them: only what comes on top is in their lock.
 mapfile -t below < <(sed -n 's/^\([a-z0-9-]*\)==.*/--no-emit-package=\1/p' "$folder/verification.lock")
 compile spark-apps/wal-backup/pyproject.toml spark-apps/wal-subscription/pyproject.toml -c "$folder/verification.lock" -c requirements/operator.lock "${below[@]}" \
-  --no-emit-package walrecord --no-emit-package sparkjob -o "$folder/wire.lock"
+  --no-emit-package walrecord --no-emit-package sparkjob -o "$folder/store.lock"
 compile requirements/dev.in operator/pyproject.toml --extra operator spark-apps/walrecord/pyproject.toml spark-apps/sparkjob/pyproject.toml \
   spark-apps/replay-verification/pyproject.toml spark-apps/wal-backup/pyproject.toml spark-apps/wal-subscription/pyproject.toml e2e/refdb/pyproject.toml \
   e2e/checker/pyproject.toml \
-  -c requirements/operator.lock -c requirements/refdb.lock -c requirements/verification.lock -c requirements/wire.lock --no-emit-package walrecord --no-emit-package sparkjob \
+  -c requirements/operator.lock -c requirements/refdb.lock -c requirements/verification.lock -c requirements/store.lock --no-emit-package walrecord --no-emit-package sparkjob \
   -o "$folder/dev.lock"
 if [ "$folder" != requirements ]; then
   for lock in "$folder"/*.lock; do

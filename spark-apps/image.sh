@@ -7,9 +7,8 @@ exec 3>&1 1>&2   # stdout carries the reference only
 source "$(dirname "${BASH_SOURCE[0]}")/../e2e/platform/lib.sh"
 application=${1:?which application}
 lock=()
-[ "$application" = replay-verification ] || lock=(requirements/wire.lock)
-jars=$("$PLATFORM/spark/jars.sh")
-ref=$("$PLATFORM/images.sh" "$application" "$REPO" spark-apps/Dockerfile --target "$application" --build-context "jars=$jars" \
+[ "$application" = replay-verification ] || lock=(requirements/store.lock)
+ref=$("$PLATFORM/images.sh" "$application" "$REPO" spark-apps/Dockerfile --target "$application" \
   --only spark-apps/image spark-apps/{"$application",sparkjob,walrecord}/{README.md,pyproject.toml,src} \
   "spark-apps/$application/image" requirements/{build,verification}.lock "${lock[@]}")
 [ "${2:-}" = --build ] || "$PLATFORM/cluster" load "$ref"

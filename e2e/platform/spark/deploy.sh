@@ -7,10 +7,9 @@ set -euo pipefail
 source "$(dirname "${BASH_SOURCE[0]}")/../lib.sh"
 limit=180
 
-jars=$("$PLATFORM/spark/jars.sh")
 operator=$("$PLATFORM/spark/operator.sh")
 # The stage of our own images that has Spark and nothing of ours: what all are made of is built, kept and loaded once.
-spark=$("$PLATFORM/images.sh" spark "$REPO" spark-apps/Dockerfile --target spark --build-context "jars=$jars" \
+spark=$("$PLATFORM/images.sh" spark "$REPO" spark-apps/Dockerfile --target spark \
   --only spark-apps/image requirements/verification.lock)
 image=$("$PLATFORM/images.sh" spark-operator "$PLATFORM/spark" operator.Dockerfile --base-image "$spark" \
   --build-context "operator=$operator/image" --only operator.Dockerfile)

@@ -1,4 +1,4 @@
-"""`seawall verify --local` as a person types it, with Spark's jars where the tests have them."""
+"""`seawall verify --local` as a person types it, by the Spark that the tests have."""
 
 from __future__ import annotations
 

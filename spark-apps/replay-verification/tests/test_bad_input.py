@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
-import subprocess
-import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -24,6 +21,7 @@ from replay_verification.job import Verifier
 from replay_verification.report import Seen
 from replay_verification.request import Topic, parse_request
 from seawall_e2e.loopback import KafkaProcesses
+from sparkjob.wire import kafka_state
 
 pytest_plugins = ("spark_beds",)
 pytestmark = WITH_SPARK
@@ -101,10 +99,19 @@ def test_another_kafka_is_refused(run: Run, kafka: KafkaProcesses) -> None:
 
 
 def test_a_kafka_that_does_not_answer_proves_nothing(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("replay_verification.broker._SECONDS", 2)
+    for name in ("SECONDS", "ASK_SECONDS"):
+        monkeypatch.setattr(kafka_state, name, 1.0)
     answer = run(kafka={"bootstrapServers": ["127.0.0.1:1"]})
     assert (answer.code, answer.summary["outcome"], answer.report) == (3, "Interrupted", None)
-    assert answer.summary["message"].startswith("Kafka does not say what is asked: TimeoutException")
+    assert answer.summary["message"].startswith("Kafka does not answer")
+
+
+def test_a_certificate_that_is_none_is_refused(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "ca").write_text("none")
+    tls = {"caFile": str(tmp_path / "ca"), "certFile": None, "keyFile": None}
+    answer = run(kafka={"bootstrapServers": ["127.0.0.1:1"], "tls": tls})
+    assert answer.code == 2
+    assert answer.summary["message"].startswith("Kafka's client cannot be made: ")
 
 
 def test_a_snapshot_that_is_not_there_is_refused(run: Run, tmp_path: Path) -> None:
@@ -133,23 +140,6 @@ def test_a_report_without_a_place_is_refused_before_anything_is_read(
         assert answer.code == 2
         assert answer.summary["message"].startswith(f"the report cannot be written to {uri}: ")
         assert why in answer.summary["message"]
-
-
-def test_a_spark_without_the_connector_is_refused(topics: Topics, tmp_path: Path) -> None:
-    (tmp_path / "request.json").write_bytes(
-        request_of(topics.servers, "Coverage", [topics.topic("bad-input", LOG.end)])
-    )
-    command = [sys.executable, "-m", "replay_verification", "--request", str(tmp_path / "request.json")]
-    environment = {name: value for name, value in os.environ.items() if name != "SEAWALL_SPARK_JARS"}
-    environment = {name: value for name, value in environment.items() if not name.startswith("PYSPARK_GATEWAY")}
-    done = subprocess.run(  # noqa: S603 - this program
-        [*command, "--report", "-", "--summary", str(tmp_path / "summary.json")],
-        env=environment,
-        timeout=120,
-        check=False,
-    )
-    assert done.returncode == 2
-    assert "is not on the class path" in json.loads((tmp_path / "summary.json").read_bytes())["message"]
 
 
 @contextmanager

@@ -76,15 +76,17 @@ def test_a_log_that_was_cut_off_and_grew_again_is_not(spark: SparkSession, topic
     assert find_survivors(mutants) == []
 
 
-def test_who_leads_is_said_and_a_log_without_a_last_record_proves_nothing(spark: SparkSession, topics: Topics) -> None:
+def test_who_leads_is_said_and_a_log_without_a_last_record_proves_nothing(topics: Topics) -> None:
     name = f"{NAME}-marked"
     topics.fill({name: LOG.records})
     topics.append_in_transaction(name, LOG.records[:1])
-    with broker.Broker(spark, {"bootstrap.servers": topics.servers}) as asked:
-        end = topics.end(name)
-        assert asked.states([name])[name] == LogState(topics.topic(name, end)["topicId"], 0, end, end, epoch=0)
-        assert asked.last_epochs([]) == {}
-        last = Extent(name, end - 1, 5)
-        assert asked.last_epochs([last]) == {last: 0}
-        with pytest.raises(Interrupted, match=f"does not give its record at offset {end - 1}"):
-            asked.last_epochs([Extent(name, end, 5)])
+    asked, end = broker.Broker({"bootstrap.servers": topics.servers}), topics.end(name)
+    assert asked.states([name])[name] == LogState(topics.topic(name, end)["topicId"], 0, end, end, epoch=0)
+    assert asked.last_epochs([]) == {}
+    last = Extent(name, end - 1, 5)
+    assert asked.last_epochs([last]) == {last: 0}
+    with pytest.raises(Interrupted, match=f"does not give its record at offset {end - 1}"):
+        asked.last_epochs([Extent(name, end, 5)])
+    topics.delete_records(name, end)
+    with pytest.raises(Interrupted, match=f"does not have offset {end - 2} any more"):
+        asked.last_epochs([last])

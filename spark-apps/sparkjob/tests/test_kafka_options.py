@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -10,7 +9,7 @@ import pytest
 from sparkjob.errors import Refused
 from sparkjob.fields import Fields
 from sparkjob.kafka import Kafka, Sasl, Tls, parse_kafka
-from sparkjob.kafka_options import java_options, librdkafka_options
+from sparkjob.kafka_options import librdkafka_options
 
 
 def write(folder: Path, **files: str) -> None:
@@ -22,7 +21,7 @@ def kafka(tls: Tls | None = None, sasl: Sasl | None = None) -> Kafka:
     return Kafka(("a:1", "b:2"), None, tls, sasl)
 
 
-def test_a_client_of_librdkafka_gets_the_same_by_its_own_names(tmp_path: Path) -> None:
+def test_files_go_inline(tmp_path: Path) -> None:
     write(tmp_path, ca="CA", cert="CERT", key="KEY", user="u\n", password='a"b\n')
     tls = Tls(*(str(tmp_path / name) for name in ("ca", "cert", "key")))
     sasl = Sasl("SCRAM-SHA-512", tmp_path / "user", str(tmp_path / "password"))
@@ -40,25 +39,12 @@ def test_a_client_of_librdkafka_gets_the_same_by_its_own_names(tmp_path: Path) -
     }
 
 
-def test_without_tls_and_password_there_is_nothing_but_addresses() -> None:
-    assert java_options(kafka()) == {"bootstrap.servers": "a:1,b:2"}
-
-
-def test_a_password_with_quotes_stays_one_word(tmp_path: Path) -> None:
-    write(tmp_path, user="u", password='a"b\\c\n')
-    sasl = Sasl("SCRAM-SHA-512", tmp_path / "user", str(tmp_path / "password"))
-    options = java_options(kafka(Tls(None, None, None), sasl))
-    assert options["security.protocol"] == "SASL_SSL"
-    assert options["sasl.jaas.config"].endswith(r'ScramLoginModule required username="u" password="a\"b\\c";')
-
-
-@pytest.mark.parametrize("client", [java_options, librdkafka_options])
-def test_a_user_whose_name_the_request_says_needs_no_file_of_it(
-    tmp_path: Path, client: Callable[[Kafka], dict[str, str]]
-) -> None:
+def test_a_user_whose_name_the_request_says_needs_no_file_of_it(tmp_path: Path) -> None:
     write(tmp_path, password="p", user="u")
     password, by_file = str(tmp_path / "password"), Sasl("SCRAM-SHA-512", tmp_path / "user", str(tmp_path / "password"))
-    assert client(kafka(sasl=Sasl("SCRAM-SHA-512", "u", password))) == client(kafka(sasl=by_file))
+    assert librdkafka_options(kafka(sasl=Sasl("SCRAM-SHA-512", "u", password))) == librdkafka_options(
+        kafka(sasl=by_file)
+    )
 
 
 @pytest.mark.parametrize(
@@ -83,21 +69,12 @@ def test_a_request_may_say_the_name_itself() -> None:
     assert parsed.sasl == Sasl("SCRAM-SHA-512", "u", "/p")
 
 
-def test_certificates_go_inline(tmp_path: Path) -> None:
-    write(tmp_path, ca="CA", cert="CERT", key="KEY")
-    options = java_options(kafka(Tls(*(str(tmp_path / name) for name in ("ca", "cert", "key")))))
-    assert options["security.protocol"] == "SSL"
-    assert options["ssl.truststore.certificates"] == "CA"
-    assert (options["ssl.keystore.certificate.chain"], options["ssl.keystore.key"]) == ("CERT", "KEY")
-
-
 def test_a_file_that_is_not_there_is_refused_without_its_content(tmp_path: Path) -> None:
     with pytest.raises(Refused, match="none, which the request names for Kafka's connection, cannot be read: No such"):
-        java_options(kafka(Tls(str(tmp_path / "none"), None, None)))
+        librdkafka_options(kafka(Tls(str(tmp_path / "none"), None, None)))
 
 
-@pytest.mark.parametrize("client", [java_options, librdkafka_options])
-def test_an_unknown_mechanism_is_refused(tmp_path: Path, client: Callable[[Kafka], dict[str, str]]) -> None:
+def test_an_unknown_mechanism_is_refused(tmp_path: Path) -> None:
     write(tmp_path, user="u", password="p")
     with pytest.raises(Refused, match="SASL mechanism GSSAPI is none of PLAIN, SCRAM-SHA-256, SCRAM-SHA-512"):
-        client(kafka(sasl=Sasl("GSSAPI", tmp_path / "user", str(tmp_path / "password"))))
+        librdkafka_options(kafka(sasl=Sasl("GSSAPI", tmp_path / "user", str(tmp_path / "password"))))

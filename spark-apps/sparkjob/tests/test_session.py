@@ -26,6 +26,7 @@ OUTSIDE = """Traceback (most recent call last):
     ("raised", "said"),
     [
         ("sparkjob.errors.Interrupted: the store does not answer", "the store does not answer"),
+        ("sparkjob.wire.reader.RangeGone: topic wal is gone", "topic wal is gone"),
         ("OSError: [Errno 28] No space left on device", "OSError: [Errno 28] No space left on device"),
         ("ValueError: the first line\\n  and a second", "ValueError: the first line"),
         ("KeyError", "KeyError"),

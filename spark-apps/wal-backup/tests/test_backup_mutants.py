@@ -142,16 +142,14 @@ ON_KAFKA: tuple[tuple[Callable[[Patch], None], Callable[[Bed], None]], ...] = (
     (
         rewritten(
             Reader,
-            "read",
+            "messages",
             _MESSAGES,
             f"filter(None, {_MESSAGES})",
         ),
         stories.all_kinds_of_nothing,
     ),
     (
-        rewritten(
-            Reader, "read", "and offset >= wanted.end:\n                    return", ":\n                    return"
-        ),
+        rewritten(Reader, "messages", "_is_end(error, wanted) and offset >= wanted.end", "_is_end(error, wanted)"),
         stories.a_transaction_that_is_committed_while_it_is_read,
     ),
     (rewritten(task, "_copy", "gaps.append((expected, record.offset))", "pass"), stories.holes),

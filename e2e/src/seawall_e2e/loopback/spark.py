@@ -17,8 +17,8 @@ from pathlib import Path
 
 import pyspark
 
-from seawall_e2e.loopback.java import DOWNLOAD_TIMEOUT, QUICK, java_version, make_once
-from seawall_e2e.loopback.processes import cache_folder, platform_folder
+from seawall_e2e.loopback.java import QUICK, java_version, make_once
+from seawall_e2e.loopback.processes import cache_folder
 
 TRIAL = """
 from sparkjob.session import open_session
@@ -36,15 +36,14 @@ TRIAL_SECONDS = 600.0
 
 @cache
 def spark_variables() -> dict[str, str]:
-    """Of a program that starts a Spark: where it is, its connector's jars, and how its Java starts."""
-    jars = platform_folder("spark/jars.sh", DOWNLOAD_TIMEOUT)
+    """Of a program that starts a Spark: where it is, and how its Java starts."""
     found = sorted(path.name for path in _installed("jars").iterdir())
-    key = sha256("\n".join([*found, str(jars), java_version()]).encode()).hexdigest()[:16]
+    key = sha256("\n".join([*found, java_version()]).encode()).hexdigest()[:16]
     home, archive = cache_folder() / "spark-home" / key, cache_folder() / "appcds" / f"spark-{key}.jsa"
-    variables = {"SPARK_HOME": str(home), "SEAWALL_SPARK_JARS": str(jars), "PYSPARK_PYTHON": sys.executable}
+    variables = {"SPARK_HOME": str(home), "PYSPARK_PYTHON": sys.executable}
     make_once(home, _copy_to)
     make_once(archive, lambda unfinished: _build(unfinished, variables))
-    # Java says on stdout that an archive does not fit: a Spark without the connector's jars is one.
+    # Java says on stdout that an archive does not fit: one of other options is one.
     return variables | {"SPARK_SUBMIT_OPTS": f"{QUICK} -XX:SharedArchiveFile={archive} -Xshare:auto -Xlog:cds=off"}
 
 

@@ -19,7 +19,7 @@ from sparkjob.command_line import NONE, begin_logging, request_parser, write_sum
 from sparkjob.errors import Interrupted, Refused
 from sparkjob.outcome import Outcome
 from sparkjob.request_file import check_digest
-from sparkjob.session import check_connector, open_session, sentence_of
+from sparkjob.session import open_session, sentence_of
 from sparkjob.storage import Storage
 
 LOG = logging.getLogger("replay_verification")
@@ -64,7 +64,6 @@ def _verify(request: Request, report_uri: str | None, given: SparkSession | None
     started = datetime.now(UTC)
     spark = given or _open(request)
     try:
-        check_connector(spark)
         storage = Storage(spark)
         if report_uri is not None:
             storage.check_writable(report_uri)

@@ -15,7 +15,6 @@ LAST_TIME = 8_210_266_876_799_999
 """The end of the year 262142 in milliseconds since 1970: the last timestamp that the database's Kafka client reads.
 
 GreptimeTeam/rskafka f5688f83, src/client/partition.rs, `extract_records`: an answer with a later one is an error.
-Spark's own limit is a little higher (2^63 microseconds), and a record beyond that ends the reading of all topics.
 """
 
 

@@ -34,7 +34,7 @@ from sparkjob.integrity.scan import Starts, start_of
 from sparkjob.integrity.schemas import unsigned
 from sparkjob.integrity.tally import Tally
 from sparkjob.integrity.verdicts import pieces_of, verdicts_on
-from sparkjob.kafka_options import java_options, librdkafka_options
+from sparkjob.kafka_options import librdkafka_options
 from sparkjob.session import sentence_of
 from sparkjob.snapshot import NAME, SnapshotRegion, parse_snapshot
 from sparkjob.storage import Storage
@@ -60,7 +60,7 @@ class Verifier:
 
     def __init__(self, spark: SparkSession, request: Request) -> None:
         self._spark, self._request = spark, request
-        self._options, self._reading = java_options(request.kafka), librdkafka_options(request.kafka)
+        self._options = librdkafka_options(request.kafka)
         self._drops_repeats = drops_repeated_middle(request.database_version)
 
     def verify(self) -> Seen:
@@ -71,26 +71,26 @@ class Verifier:
             Interrupted: Kafka or Spark failed, or a transaction is open.
         """
         snapshot = self._read_snapshot()
-        with Broker(self._spark, self._options) as broker:
-            self._check_cluster(broker)
-            topics, found, extents = self._look(broker, self._request.topics)
-            while topics:
-                seen = Seen()
-                try:
-                    with Watch(self._spark, partial(self._is_broken, broker, topics)):
-                        self._read(topics, seen)
-                        if snapshot is not None:
-                            extents += self._compare(broker, topics, snapshot, seen)
-                except UNREADABLE_LOG as error:
-                    left, why, extents = self._look(broker, topics)
-                    if len(left) == len(topics):
-                        raise Interrupted(_unread(error, topics)) from error
-                    topics, found = left, _both(found, why)
-                    continue
-                left, late, _ = self._look(broker, topics)
-                cuts = self._look_for_cuts(broker, left, extents)
-                seen.findings += _both(found, [*late, *cuts])
-                return seen
+        broker = Broker(self._options)
+        self._check_cluster(broker)
+        topics, found, extents = self._look(broker, self._request.topics)
+        while topics:
+            seen = Seen()
+            try:
+                with Watch(self._spark, partial(self._is_broken, broker, topics)):
+                    self._read(topics, seen)
+                    if snapshot is not None:
+                        extents += self._compare(broker, topics, snapshot, seen)
+            except UNREADABLE_LOG as error:
+                left, why, extents = self._look(broker, topics)
+                if len(left) == len(topics):
+                    raise Interrupted(_unread(error, topics)) from error
+                topics, found = left, _both(found, why)
+                continue
+            left, late, _ = self._look(broker, topics)
+            cuts = self._look_for_cuts(broker, left, extents)
+            seen.findings += _both(found, [*late, *cuts])
+            return seen
         return Seen(findings=found)
 
     def _read_snapshot(self) -> dict[int, SnapshotRegion] | None:
@@ -129,7 +129,7 @@ class Verifier:
         starts = {topic.name: {region.id: region.reads_from for region in topic.regions} for topic in topics}
         seen.topics = {topic.name: TopicCounts() for topic in topics}
         if ranges:
-            records = read_records(self._spark, self._reading, ranges)
+            records = read_records(self._spark, self._options, ranges)
             if self._request.level is Level.COVERAGE:
                 for row in counted(records).collect():
                     seen.topics[row["topic"]] = TopicCounts(row["records"], row["bytes"])
@@ -149,7 +149,7 @@ class Verifier:
         bad = holes.with_holes(ranges, counts)
         if not bad:
             return
-        lines = holes.gaps(read_records(self._spark, self._reading, bad)).collect()
+        lines = holes.gaps(read_records(self._spark, self._options, bad)).collect()
         found = {line["topic"]: line.asDict() for line in lines}
         seen.findings += [holes.missing(each, found.get(each.topic), counts.get(each.topic, 0)) for each in bad]
 
@@ -161,7 +161,7 @@ class Verifier:
                 regions[found.topic][found.region] = start_of(found.region, starts[found.topic]) or 0
         if not regions:
             return
-        records = read_records(self._spark, self._reading, [each for each in ranges if each.topic in regions])
+        records = read_records(self._spark, self._options, [each for each in ranges if each.topic in regions])
         lines = reused(records, regions, drops_repeats=self._drops_repeats).collect()
         add_reused(lines, seen)
 
@@ -176,7 +176,7 @@ class Verifier:
         _check_stable({topic: end for topic, (_, end) in plan.ranges().items()}, states)
         folder = self._request.snapshot_uri
         if plan.pairs and folder is not None:
-            comparer = Comparer(self._spark, self._reading, folder, drops_repeats=self._drops_repeats)
+            comparer = Comparer(self._spark, self._options, folder, drops_repeats=self._drops_repeats)
             results, differing = comparer.compare(plan)
             seen.comparisons |= results
             seen.findings += [_placed(finding, seen.findings) for finding in differing]

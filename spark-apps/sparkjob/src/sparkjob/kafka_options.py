@@ -5,30 +5,15 @@ from __future__ import annotations
 from pathlib import Path
 
 from sparkjob.errors import Refused
-from sparkjob.kafka import Kafka, Sasl, Tls
+from sparkjob.kafka import Kafka, Sasl
 
 _PLAIN, _SCRAM = "PLAIN", ("SCRAM-SHA-256", "SCRAM-SHA-512")
-_LOGIN = "org.apache.kafka.common.security"
 _RECONNECTING = {
     # With them, an admin's request for a broker that is down takes a processor: each failure asks for a connection
     # anew, which ends the backoff (RD_KAFKA_OP_CONNECT in rdkafka_broker.c of librdkafka 2.15; so is 2.16).
     "enable.sparse.connections": "false",
     "reconnect.backoff.max.ms": "2000",  # a broker that was restarted is found soon
 }
-
-
-def java_options(kafka: Kafka) -> dict[str, str]:
-    """Options of a Kafka client in Java, PEM inline: executors have no files.
-
-    Raises:
-        Refused: A file cannot be read, or a mechanism is not known.
-    """
-    options = _addresses(kafka)
-    if kafka.tls is not None:
-        options |= _tls(kafka.tls)
-    if kafka.sasl is not None:
-        options |= _sasl(kafka.sasl)
-    return options
 
 
 def librdkafka_options(kafka: Kafka) -> dict[str, str]:
@@ -53,7 +38,6 @@ def librdkafka_options(kafka: Kafka) -> dict[str, str]:
 
 
 def _addresses(kafka: Kafka) -> dict[str, str]:
-    """What both kinds of client call alike."""
     options = {"bootstrap.servers": ",".join(kafka.bootstrap_servers)}
     match kafka.tls is not None, kafka.sasl is not None:
         case True, True:
@@ -65,29 +49,6 @@ def _addresses(kafka: Kafka) -> dict[str, str]:
     return options
 
 
-def _tls(tls: Tls) -> dict[str, str]:
-    options: dict[str, str] = {}
-    if tls.ca_file is not None:
-        options |= {"ssl.truststore.type": "PEM", "ssl.truststore.certificates": _read(tls.ca_file)}
-    if tls.cert_file is not None and tls.key_file is not None:
-        options |= {
-            "ssl.keystore.type": "PEM",
-            "ssl.keystore.certificate.chain": _read(tls.cert_file),
-            "ssl.keystore.key": _read(tls.key_file),
-        }
-    return options
-
-
-def _sasl(sasl: Sasl) -> dict[str, str]:
-    _check_mechanism(sasl.mechanism)
-    module = f"{_LOGIN}.plain.PlainLoginModule" if sasl.mechanism == _PLAIN else f"{_LOGIN}.scram.ScramLoginModule"
-    user, password = map(_quoted, _credentials(sasl))
-    return {
-        "sasl.mechanism": sasl.mechanism,
-        "sasl.jaas.config": f"{module} required username={user} password={password};",
-    }
-
-
 def _check_mechanism(mechanism: str) -> None:
     if mechanism != _PLAIN and mechanism not in _SCRAM:
         raise Refused(f"SASL mechanism {mechanism} is none of {_PLAIN}, {', '.join(_SCRAM)}")
@@ -96,11 +57,6 @@ def _check_mechanism(mechanism: str) -> None:
 def _credentials(sasl: Sasl) -> tuple[str, str]:
     user = sasl.username if isinstance(sasl.username, str) else _read(sasl.username).rstrip("\r\n")
     return user, _read(sasl.password_file).rstrip("\r\n")
-
-
-def _quoted(text: str) -> str:
-    escaped = text.replace("\\", "\\\\").replace('"', '\\"')
-    return f'"{escaped}"'
 
 
 def _read(path: Path | str) -> str:

@@ -7,12 +7,8 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from py4j.protocol import Py4JError
 from pyspark.sql import SparkSession
 
-from sparkjob.errors import Refused
-
-_CONNECTOR = "org.apache.spark.sql.kafka010.KafkaSourceProvider"
 _TRACEBACK = "Traceback (most recent call last):"
 ARROW = {
     "spark.sql.execution.arrow.maxRecordsPerBatch": "2000",
@@ -24,17 +20,13 @@ ARROW = {
 def open_session(app_name: str, options: Mapping[str, str] | None = None) -> SparkSession:
     """The session. Outside spark-submit it is local (SPARK_MASTER, default all cores) and listens on loopback only.
 
-    `options` are the application's own. SEAWALL_SPARK_JARS is the folder of the connector's jars where they are not in
-    $SPARK_HOME/jars.
+    `options` are the application's own.
     """
     builder: Any = SparkSession.builder
     builder = builder.appName(app_name)
     for name, value in {**ARROW, **(options or {})}.items():
         builder = builder.config(name, value)
     builder = builder.config("spark.sql.session.timeZone", "UTC").config("spark.sql.ansi.enabled", "true")
-    if jars := os.environ.get("SEAWALL_SPARK_JARS"):
-        for role in ("driver", "executor"):
-            builder = builder.config(f"spark.{role}.extraClassPath", f"{jars}/*")
     if "PYSPARK_GATEWAY_PORT" not in os.environ:
         builder = builder.master(os.environ.get("SPARK_MASTER", "local[*]")).config("spark.ui.enabled", "false")
         builder = builder.config("spark.driver.host", "127.0.0.1").config("spark.driver.bindAddress", "127.0.0.1")
@@ -46,23 +38,6 @@ def open_session(app_name: str, options: Mapping[str, str] | None = None) -> Spa
 def java_of(spark: SparkSession) -> Any:
     """The packages of Java, as py4j shows them."""
     return spark.sparkContext._jvm  # noqa: SLF001 - pyspark has no other door
-
-
-def check_connector(spark: SparkSession) -> None:
-    """Refuses a Spark without its Kafka connector: better now than in the middle of a plan.
-
-    Raises:
-        Refused: The jars are not on the class path.
-    """
-    try:
-        java_of(spark).java.lang.Class.forName(
-            _CONNECTOR, False, java_of(spark).java.lang.Thread.currentThread().getContextClassLoader()
-        )
-    except Py4JError:
-        raise Refused(
-            f"Spark's Kafka connector (spark-sql-kafka-0-10 for Spark {spark.version}) is not on the class path: "
-            "put its jars into $SPARK_HOME/jars or name their folder in SEAWALL_SPARK_JARS"
-        ) from None
 
 
 def sentence_of(error: BaseException) -> str:
@@ -87,4 +62,4 @@ def raised_in(text: str) -> str | None:
     """
     _, found, rest = text.rpartition(_TRACEBACK)
     raised = next((line for line in rest.splitlines() if line and not line[0].isspace()), None)
-    return re.sub(r"^sparkjob\.errors\.\w+: ", "", raised) if found and raised is not None else None
+    return re.sub(r"^sparkjob\.[\w.]+: ", "", raised) if found and raised is not None else None

@@ -78,7 +78,7 @@ class SparkSpec(APIModel):
     )
 
     image: Image
-    """Image with Spark, the Kafka connector and Seawall's replay verification."""
+    """Image with Spark and Seawall's replay verification."""
     image_pull_policy: PullPolicy = "IfNotPresent"
     """When the image is pulled."""
     image_pull_secrets: PullSecrets = ()

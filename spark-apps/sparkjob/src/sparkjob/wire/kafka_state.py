@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from concurrent.futures import Future
+from dataclasses import asdict, dataclass
 from typing import TypeVar
 
 from confluent_kafka import IsolationLevel, KafkaError, KafkaException, TopicCollection, TopicPartition
@@ -16,6 +17,9 @@ SECONDS = 30.0
 ASK_SECONDS = 10.0
 """Of one request: one for a broker that has died waits for it, whoever leads by then."""
 _PAUSE = 0.2
+NO_OFFSET = -1
+"""Kafka's word for no record with such a timestamp."""
+_EARLIEST, _LATEST = OffsetSpec.earliest(), OffsetSpec.latest()  # type: ignore[no-untyped-call]
 _PASSING = frozenset(
     {
         KafkaError.NOT_LEADER_FOR_PARTITION,
@@ -40,15 +44,36 @@ class TopicState:
     epoch: int | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class LogState(TopicState):
+    """The same, and what else a reader of partition 0 has to know.
+
+    Attributes:
+        stable_end: where transactions begin that are open; without one, the end.
+        partitions: of the topic.
+        late: the first offset with a timestamp as late as was asked for; None: there is none.
+    """
+
+    stable_end: int = 0
+    partitions: int = 1
+    late: int | None = None
+
+
 class KafkaState:
     """An admin client. Every answer has a deadline.
 
     A client that got none is replaced: it may ask the same dead broker, which it takes for the controller, for minutes.
+
+    Raises:
+        Refused: a certificate or key makes no sense.
     """
 
     def __init__(self, options: Mapping[str, str]) -> None:
         self._options = dict[str, str | int | float | bool](options)
-        self._admin = AdminClient(self._options)
+        try:
+            self._admin = AdminClient(self._options)
+        except KafkaException as error:
+            raise Refused(f"Kafka's client cannot be made: {error.args[0].str()}") from None
 
     def cluster_id(self) -> str:
         """Kafka's id of the cluster.
@@ -68,13 +93,44 @@ class KafkaState:
             Interrupted: as `cluster_id`.
         """
         wanted = list(names)
-        return self._answer(lambda: self._topics(wanted), UNKNOWN)  # of offsets only: one has it, another one not yet
+        return self._answer(
+            lambda: self._states(self._described(wanted)), UNKNOWN
+        )  # of offsets only: one has it, another one not yet
 
-    def _topics(self, wanted: list[str]) -> dict[str, TopicState]:
+    def logs(self, names: Iterable[str], late: int) -> dict[str, LogState]:
+        """The topics that there are; `late` is a timestamp in milliseconds since 1970.
+
+        Raises:
+            Refused, Interrupted: as `topics`.
+        """
+        wanted = list(names)
+        return self._answer(lambda: self._logs(wanted, late), UNKNOWN)
+
+    def _states(self, described: Mapping[str, TopicDescription]) -> dict[str, TopicState]:
+        starts, ends = self._offsets(described, _EARLIEST), self._offsets(described, _LATEST)
+        return {name: TopicState(_id_of(found), starts[name][0], *ends[name]) for name, found in described.items()}
+
+    def _logs(self, wanted: list[str], late: int) -> dict[str, LogState]:
+        described = self._described(wanted)
+        found = self._states(described)
+        stable = self._offsets(found, _LATEST, IsolationLevel.READ_COMMITTED)
+        lates = self._offsets(found, OffsetSpec.for_timestamp(late), least=NO_OFFSET)
+        return {
+            name: LogState(
+                **asdict(state),
+                stable_end=stable[name][0],
+                partitions=len(described[name].partitions),
+                late=None if lates[name][0] == NO_OFFSET else lates[name][0],
+            )
+            for name, state in found.items()
+        }
+
+    def _described(self, wanted: list[str]) -> dict[str, TopicDescription]:
+        """Those that there are."""
+        if not wanted:
+            return {}
         asked = self._admin.describe_topics(TopicCollection(wanted), request_timeout=ASK_SECONDS)
-        ids = {name: found for name in wanted if (found := _id_of(name, asked[name])) is not None}
-        starts, ends = self._offsets(ids, OffsetSpec.earliest()), self._offsets(ids, OffsetSpec.latest())  # type: ignore[no-untyped-call]
-        return {name: TopicState(topic_id, starts[name][0], *ends[name]) for name, topic_id in ids.items()}
+        return {name: found for name in wanted if (found := _description(name, asked[name])) is not None}
 
     def require_rights(
         self,
@@ -126,18 +182,23 @@ class KafkaState:
 
         return answer(asked, passing)
 
-    def _offsets(self, names: Iterable[str], which: OffsetSpec) -> dict[str, tuple[int, int | None]]:
+    def _offsets(
+        self,
+        names: Iterable[str],
+        which: OffsetSpec,
+        level: IsolationLevel = IsolationLevel.READ_UNCOMMITTED,
+        least: int = 0,
+    ) -> dict[str, tuple[int, int | None]]:
         asked = {TopicPartition(name, 0): which for name in names}
         if not asked:
             return {}
-        level = IsolationLevel.READ_UNCOMMITTED
         futures = self._admin.list_offsets(asked, isolation_level=level, request_timeout=ASK_SECONDS)
-        return {partition.topic: offset_of(future.result(ASK_SECONDS)) for partition, future in futures.items()}
+        return {partition.topic: offset_of(future.result(ASK_SECONDS), least) for partition, future in futures.items()}
 
 
-def offset_of(told: ListOffsetsResultInfo) -> tuple[int, int | None]:
+def offset_of(told: ListOffsetsResultInfo, least: int = 0) -> tuple[int, int | None]:
     """An offset and its leader epoch. Of a leader that dies while it is asked, librdkafka gives -1001, and no error."""
-    if told.offset < 0:
+    if told.offset < least:
         raise KafkaException(KafkaError(KafkaError.LEADER_NOT_AVAILABLE))
     return int(told.offset), told.leader_epoch
 
@@ -164,9 +225,13 @@ def _is_silence(error: KafkaException | TimeoutError) -> bool:
     return isinstance(error, TimeoutError) or error.args[0].code() == KafkaError._TIMED_OUT  # noqa: SLF001 - as above
 
 
-def _id_of(name: str, future: object) -> str | None:
+def _id_of(found: TopicDescription) -> str:
+    return str(found.topic_id).translate(_URL_SAFE)
+
+
+def _description(name: str, future: Future[TopicDescription]) -> TopicDescription | None:
     try:
-        return str(future.result(ASK_SECONDS).topic_id).translate(_URL_SAFE)  # type: ignore[attr-defined]
+        return future.result(ASK_SECONDS)
     except KafkaException as error:
         code = error.args[0].code()
         if code == KafkaError.UNKNOWN_TOPIC_OR_PART:
