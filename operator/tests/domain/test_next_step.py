@@ -203,10 +203,16 @@ def test_the_wal_config_follows_its_topics() -> None:
     assert [type(action) for action in step.actions] == [WriteConfigMap]
 
 
-def test_somebody_elses_config_map_is_not_touched() -> None:
+@pytest.mark.parametrize(
+    "found",
+    [
+        ConfigMap(Key("default", "wal"), {"metasrv.toml": "mine"}, "another-uid", "7"),
+        ConfigMap(Key("default", "wal"), {"about": "a journal"}, "uid-1", "7", {"plan": b"moves"}),
+    ],
+)
+def test_a_config_map_of_somebody_else_or_for_something_else_is_not_touched(found: ConfigMap) -> None:
     spec = make_spec(dataPlane={"walConfig": {"configMapName": "wal"}})
-    foreign = ConfigMap(Key("default", "wal"), {"metasrv.toml": "mine"}, "another-uid", "7")
-    observed = observe(spec, make_kafka(*POOL), config_map=foreign)
+    observed = observe(spec, make_kafka(*POOL), config_map=found)
     cluster = settled(make_cluster(spec, PINNED), observed)
     assert ready_reason(cluster.status) == "ConfigMapTaken"
     assert isinstance(next_step(cluster, observed), Wait)

@@ -12,6 +12,7 @@ from seawall.api.v1alpha1.reassignment import ReassignmentStatus
 from seawall.api.v1alpha1.rollout import RestartStatus, RollStage
 from seawall.domain.conditions import find_condition
 from seawall.domain.kafka import NoKafka, Unreachable
+from seawall.domain.kubernetes import ConfigMap
 from seawall.domain.partitions import NO_RATES, PartitionId, Rates, Replica, ThrottledReplicas
 from seawall.domain.reassignment import throttling
 from seawall.domain.reassignment.journal import journal_key
@@ -556,19 +557,25 @@ def test_a_lost_journal_ends_the_run_without_a_throttle_and_what_is_not_done_is_
     assert world.is_unthrottled()
 
 
-def test_a_config_map_of_somebody_else_is_left_alone() -> None:
+@pytest.mark.parametrize("is_own", [False, True])
+def test_a_config_map_of_somebody_else_or_for_something_else_is_left_alone(*, is_own: bool) -> None:
     world = World()
-    world.kube.put_config_map(journal_key(WAL), {"theirs": "yes"})
+    theirs = {"metasrv.toml": "[wal]"}
+    if is_own:
+        owner = world.cluster()
+        world.kube.write_config_map(owner, ConfigMap(journal_key(WAL), theirs, owner.metadata.uid))
+    else:
+        world.kube.put_config_map(journal_key(WAL), theirs)
     world.declare(replicationFactor=3)
     world.rounds(5)
     reason, message = reason_of(world)
     assert (reason, message) == (
         "ReassignmentInfeasible",
-        "ConfigMap wal-reassignment exists and was not made by this WALCluster",
+        "ConfigMap wal-reassignment exists and is no plan of this WALCluster",
     )
     found = world.kube.get_config_map(journal_key(WAL))
     assert found is not None
-    assert found.data == {"theirs": "yes"}
+    assert found.data == theirs
 
 
 def test_a_broker_is_drained() -> None:

@@ -32,6 +32,7 @@ from seawall.domain.reassignment.actions import (
 )
 from seawall.domain.reassignment.decide import ReplicationDecision, decide
 from seawall.domain.reassignment.journal import (
+    ABOUT_KEY,
     DATA_KEY,
     LISTS_KEY,
     Journal,
@@ -189,7 +190,7 @@ def _config_map(obj: WALCluster, action: WriteJournal | RememberLists) -> Config
     lists = action.lists if isinstance(action, RememberLists) else {}
     return ConfigMap(
         key=journal_key(obj.metadata.key),
-        data={"about": ABOUT, "digest": action.journal.digest},
+        data={ABOUT_KEY: ABOUT, "digest": action.journal.digest},
         controller_uid=obj.metadata.uid,
         resource_version=action.version,
         binary_data={

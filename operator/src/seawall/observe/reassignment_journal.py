@@ -5,6 +5,7 @@ from __future__ import annotations
 from seawall.api.v1alpha1.cluster import WALCluster
 from seawall.domain.min_isr import NO_LIMITS, Limits, limit_of
 from seawall.domain.reassignment.journal import (
+    ABOUT_KEY,
     DATA_KEY,
     LISTS_KEY,
     UnreadableJournal,
@@ -22,7 +23,8 @@ def observe_journal(kube: Kube, cluster: WALCluster) -> FoundJournal:
     found = kube.get_config_map(journal_key(cluster.metadata.key))
     if found is None:
         return FoundJournal()
-    is_foreign = found.controller_uid != cluster.metadata.uid
+    is_of_others = bool(found.data) and ABOUT_KEY not in found.data
+    is_foreign = found.controller_uid != cluster.metadata.uid or is_of_others
     try:
         journal = decode_journal(found.binary_data.get(DATA_KEY, b""))
         lists = decode_lists(found.binary_data[LISTS_KEY]) if LISTS_KEY in found.binary_data else {}

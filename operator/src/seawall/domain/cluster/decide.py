@@ -44,7 +44,7 @@ from seawall.domain.kubernetes import ConfigMap
 from seawall.domain.managed_kafka.decide import standing
 from seawall.domain.topics.actions import GuardRetention
 from seawall.domain.topics.pool import Creation, TopicState, plan_topics
-from seawall.domain.walconfig.render import render_wal_config
+from seawall.domain.walconfig.render import is_rendered_for, render_wal_config
 
 
 def decide(cluster: WALCluster, observed: Observed) -> ClusterDecision:
@@ -164,7 +164,7 @@ def _config_map_action(case: Case) -> WriteConfigMap | None:
     wanted, found = case.wal_config, case.observed.config_map
     if wanted is None:
         return None
-    if found is not None and (found.controller_uid != wanted.controller_uid or found.data == wanted.data):
+    if found is not None and (not is_rendered_for(case.cluster.metadata.uid, found) or found.data == wanted.data):
         return None
     return WriteConfigMap(wanted)
 

@@ -32,6 +32,7 @@ from seawall.domain.reassignment.unreadable import UNREADABLE, is_unreadable
 from seawall.domain.text import listed
 from seawall.domain.times import CLUSTER_PATIENT_SECONDS, CLUSTER_RECENT, CLUSTER_RETRY_SECONDS, CLUSTER_SOON_SECONDS
 from seawall.domain.topics.pool import Pool, TopicState
+from seawall.domain.walconfig.render import is_rendered_for
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,9 +116,9 @@ def _replication_factor_too_high(case: Case) -> Verdict | None:
 
 def _config_map_taken(case: Case) -> Verdict | None:
     found = case.observed.config_map
-    if found is None or case.wal_config is None or found.controller_uid == case.cluster.metadata.uid:
+    if found is None or case.wal_config is None or is_rendered_for(case.cluster.metadata.uid, found):
         return None
-    message = f"ConfigMap {found.key.name} exists and was not made by this WALCluster: choose another configMapName"
+    message = f"ConfigMap {found.key.name} exists and is not this WALCluster's for the database: choose another configMapName"
     return Verdict(Outlook.STALLED, Reason.CONFIG_MAP_TAKEN, message)
 
 

@@ -24,7 +24,7 @@ from seawall.domain.partitions import PartitionId, Replica, ThrottledReplicas
 from seawall.domain.placement import Move
 
 VERSION = 1
-DATA_KEY = "plan"
+ABOUT_KEY, DATA_KEY = "about", "plan"
 MAX_PLAIN = 16 * 2**20
 """A journal that unpacks to more was not written by us."""
 

@@ -126,7 +126,7 @@ class FoundJournal:
     Attributes:
         journal: what it says; a sentence when it cannot be read; None when there is none.
         version: the resource version that a write replaces; None: there must be none.
-        is_foreign: it was not made by this WALCluster, and is left alone.
+        is_foreign: it was not made by this WALCluster, or for something else, and is left alone.
         lists: what others had throttled of the run's topics when it took its turn.
     """
 

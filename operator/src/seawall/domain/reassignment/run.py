@@ -130,7 +130,7 @@ def _begin(cluster: WALCluster, spec: ReassignmentSpec, observed: Observed, plan
     """The journal first, then the status that names its digest."""
     found, before = observed.journal, cluster.status.reassignment
     if found.is_foreign:
-        message = f"ConfigMap {cluster.metadata.name}-reassignment exists and was not made by this WALCluster"
+        message = f"ConfigMap {cluster.metadata.name}-reassignment exists and is no plan of this WALCluster"
         reported = (before or ReassignmentStatus()).model_copy(update={"infeasible": message})
         return Decision(reported, why=message)
     frozen = found.readable

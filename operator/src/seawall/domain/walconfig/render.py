@@ -23,6 +23,7 @@ from seawall.api.v1alpha1.data_plane import AutoPrune
 from seawall.api.v1alpha1.kafka_access import ExternalKafka
 from seawall.api.v1alpha1.topic_pool import TopicsSpec
 from seawall.domain.dataplane.identity import reads_marker_at_open
+from seawall.domain.kubernetes import ConfigMap
 
 TLS_MOUNT = "/etc/greptimedb/wal-tls"
 """Where the database's pods are expected to mount the CA and the client certificate."""
@@ -54,6 +55,11 @@ def render_wal_config(cluster: Key, spec: WALClusterSpec, version: str | None = 
         "datanode.toml": _document("datanode", kafka, batch),
         "standalone.toml": _document("standalone", kafka, {**_metasrv(topics), **batch}),
     }
+
+
+def is_rendered_for(uid: str, found: ConfigMap) -> bool:
+    """Whether it is that of the WALCluster of this uid, and no other ConfigMap that one of its runs has by that name."""
+    return found.controller_uid == uid and not found.binary_data
 
 
 def _metasrv(topics: TopicsSpec) -> dict[str, Any]:
