@@ -102,7 +102,10 @@ def test_somebody_elses_is_not_touched(site: Site) -> None:
     site.kube.create(site.core("configmaps"), {"metadata": {"name": NAME}, "data": {"mine": "yes"}})
     site.declare(config_map=NAME)
     sentence = site.wait_stalled("ConfigMapTaken")
-    assert sentence == f"ConfigMap {NAME} exists and is not this WALCluster's for the database: choose another configMapName"
+    assert (
+        sentence
+        == f"ConfigMap {NAME} exists and is not this WALCluster's for the database: choose another configMapName"
+    )
     site.operator.wait_for_idle_ticks()
     assert config_map(site)["data"] == {"mine": "yes"}
     assert condition(site.read(), "TopicsReady")["status"] == "True"

@@ -118,7 +118,9 @@ def _config_map_taken(case: Case) -> Verdict | None:
     found = case.observed.config_map
     if found is None or case.wal_config is None or is_rendered_for(case.cluster.metadata.uid, found):
         return None
-    message = f"ConfigMap {found.key.name} exists and is not this WALCluster's for the database: choose another configMapName"
+    message = (
+        f"ConfigMap {found.key.name} exists and is not this WALCluster's for the database: choose another configMapName"
+    )
     return Verdict(Outlook.STALLED, Reason.CONFIG_MAP_TAKEN, message)
 
 
