@@ -58,7 +58,7 @@ def render_wal_config(cluster: Key, spec: WALClusterSpec, version: str | None = 
 
 
 def is_rendered_for(uid: str, found: ConfigMap) -> bool:
-    """Whether it is that of the WALCluster of this uid, and no other ConfigMap that one of its runs has by that name."""
+    """Whether it is that of the WALCluster of this uid, and none that one of its runs has by that name."""
     return found.controller_uid == uid and not found.binary_data
 
 
