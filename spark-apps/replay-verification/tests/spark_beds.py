@@ -8,6 +8,7 @@ from collections.abc import Iterator
 import pytest
 from pyspark.sql import SparkSession
 
+from replay_verification import source
 from seawall_e2e.loopback import KafkaProcesses
 from seawall_e2e.loopback.spark import spark_variables
 from sparkjob.session import open_session
@@ -22,6 +23,12 @@ def spark(beds: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Spark
     session.sparkContext.setLogLevel("ERROR")
     yield session
     session.stop()
+
+
+@pytest.fixture(autouse=True)
+def small_partitions(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The logs of tests are short, and are cut into as many partitions of Spark as those of people."""
+    monkeypatch.setattr(source, "_LEAST_OFFSETS", 7)
 
 
 @pytest.fixture(scope="session")

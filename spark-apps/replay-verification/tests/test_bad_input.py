@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 from confluent_kafka import Producer
+from confluent_kafka.admin import AdminClient
 from pyspark.sql import SparkSession
 from snapshots import Snapshot
 from spark_marks import WITH_SPARK
@@ -229,6 +230,33 @@ def test_passwords_and_tls_work_and_are_told_nobody(run: Run, kafka: KafkaProces
     answer = run(kafka={"bootstrapServers": list(secure.sasl_ssl_servers), "tls": tls, "sasl": sasl})
     assert answer.code == 0, answer.summary
     assert secure.password not in f"{answer.report}{answer.summary}{answer.page}"
+
+
+def test_a_wrong_password_is_told_and_tried_once(
+    run: Run, kafka: KafkaProcesses, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Trying often locks accounts; it is no refusal, because who rotates passwords mends it."""
+    monkeypatch.setattr(kafka_state, "ASK_SECONDS", 2.0)
+    secure, made = kafka.secure, list[bool]()
+
+    class Client(AdminClient):
+        def __init__(self, *given: Any) -> None:
+            made.append(True)
+            super().__init__(*given)
+
+    monkeypatch.setattr(kafka_state, "AdminClient", Client)
+    for name, content in (("ca", secure.ca_pem), ("password", "wrong")):
+        (tmp_path / name).write_text(content)
+    sasl = {
+        "mechanism": "SCRAM-SHA-512",
+        "username": secure.username,
+        "passwordFile": str(tmp_path / "password"),
+    }
+    tls = {"caFile": str(tmp_path / "ca"), "certFile": None, "keyFile": None}
+    answer = run(kafka={"bootstrapServers": list(secure.sasl_ssl_servers), "tls": tls, "sasl": sasl})
+    assert (answer.code, answer.summary["outcome"]) == (3, "Interrupted")
+    assert answer.summary["message"].startswith("Kafka does not let its user in: ")
+    assert len(made) == 1
 
 
 def test_client_certificates_work(run: Run, kafka: KafkaProcesses, tmp_path: Path) -> None:

@@ -20,6 +20,7 @@ from replay_verification.schemas import ROWS
 from replay_verification.watch import Watch
 from seawall_e2e.loopback import KafkaProcesses
 from tests.support.mutants import Mutant, find_survivors
+from tests.support.source_mutants import rewritten
 
 pytest_plugins = ("spark_beds",)
 pytestmark = WITH_SPARK
@@ -52,12 +53,14 @@ class Stories:
         self._topics.fill({HOLED: LOG.records})
         self._topics.append_in_transaction(HOLED, [(None, None)])
 
-    def finds(self, level: str, name: str, end: int, kind: str) -> None:
-        """A run finds it."""
+    def finds(self, level: str, name: str, end: int, kind: str, at: int | None = None) -> None:
+        """A run finds it, at this offset."""
         self._runs += 1
         request = request_of(self._topics.servers, level, [self._topics.topic(name, end)])
         answer = verify(self._spark, self._folder / str(self._runs), request)
-        assert kind in {found for found, _, _ in answer.found(name)}
+        offsets = {found: offset for found, offset, _ in answer.found(name)}
+        assert kind in offsets
+        assert at in {None, offsets[kind]}
 
     def ends_when_broken(self) -> None:
         """A job that waits is cancelled."""
@@ -81,6 +84,10 @@ def test_no_rule_on_spark_can_be_taken_away(
     mutants: tuple[Mutant, ...] = (
         (nobody_counts, partial(stories.finds, "Coverage", HOLED, LOG.end + 2, "OffsetsMissing")),
         (nobody_counts, partial(stories.finds, "Integrity", HOLED, LOG.end + 2, "OffsetsMissing")),
+        (
+            rewritten(holes, "gaps", 'F.col("last") + 1', 'F.col("last")'),
+            partial(stories.finds, "Coverage", HOLED, LOG.end + 2, "OffsetsMissing", LOG.end + 1),
+        ),
         (numbers_alone_are_compared, partial(stories.finds, "Integrity", REUSED, LOG.end + 1, "SequenceReused")),
         (nobody_watches, stories.ends_when_broken),
     )

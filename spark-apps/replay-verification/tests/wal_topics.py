@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 from confluent_kafka import KafkaError, KafkaException, Message, Producer, TopicCollection, TopicPartition
@@ -135,6 +136,14 @@ class Topics:
                     raise
             time.sleep(0.05)
             self._admin.list_topics(timeout=TIMEOUT)
+
+
+def damage(segment: Path, value: bytes) -> None:
+    """Flips bits of a value in a segment of a log, as a disk does: its batch keeps the checksum of what was written."""
+    place = segment.read_bytes().index(value)
+    with segment.open("r+b") as file:
+        file.seek(place)
+        file.write(bytes(byte ^ 1 for byte in value))
 
 
 def request_of(

@@ -20,7 +20,7 @@ from spark_marks import WITH_SPARK
 
 from seawall_e2e.loopback import KafkaProcesses
 from sparkjob.wire import records
-from sparkjob.wire.reader import Reader
+from sparkjob.wire.reader import _Place
 from tests.support.mutants import Mutant, find_survivors
 from tests.support.source_mutants import rewritten
 from wal_backup import backup, chain, check, durable, store, task, trouble
@@ -29,7 +29,6 @@ from wal_backup.verify import Verifier
 
 pytest_plugins = ("spark_beds", "backup_beds")
 Patch = pytest.MonkeyPatch
-_MESSAGES = "consumer.consume(min(_BATCH, wanted.end - expected), _POLL_SECONDS)"
 
 
 def no_offset_is_uncovered(patch: Patch) -> None:
@@ -140,16 +139,11 @@ ON_KAFKA: tuple[tuple[Callable[[Patch], None], Callable[[Bed], None]], ...] = (
     ),
     (rewritten(chain, "read_parent", "found != parent.digest", "False", backup), stories.a_changed_parent),
     (
-        rewritten(
-            Reader,
-            "messages",
-            _MESSAGES,
-            f"filter(None, {_MESSAGES})",
-        ),
+        rewritten(_Place, "take", "in messages:", "in filter(None, messages):"),
         stories.all_kinds_of_nothing,
     ),
     (
-        rewritten(Reader, "messages", "_is_end(error, wanted) and offset >= wanted.end", "_is_end(error, wanted)"),
+        rewritten(_Place, "_hear", "if offset >= self._wanted.end:", "if True:"),
         stories.a_transaction_that_is_committed_while_it_is_read,
     ),
     (rewritten(task, "_copy", "gaps.append((expected, record.offset))", "pass"), stories.holes),

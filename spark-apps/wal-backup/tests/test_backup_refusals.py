@@ -12,7 +12,9 @@ import pytest
 from backups import Answer, Bed
 from confluent_kafka import Producer
 from spark_marks import WITH_SPARK
+from wal_topics import damage
 
+from seawall_e2e.loopback import KafkaProcesses
 from sparkjob.errors import Interrupted
 from sparkjob.wire.reader import Range, Reader
 from wal_backup.manifest import digest_of_manifest
@@ -34,6 +36,17 @@ def ended(answer: Answer, outcome: str, *words: str) -> None:
     for word in words:
         assert word in answer.summary["message"], answer.summary
     assert "manifest" not in answer.summary
+
+
+def test_a_batch_that_is_damaged_is_no_gap_of_the_log(bed: Bed, kafka: KafkaProcesses) -> None:
+    """Its client goes on behind it: with a manifest that says that there was nothing, nobody would miss the records."""
+    topic = f"damaged_{secrets.token_hex(4)}"
+    bed.topics.create(topic)
+    values = [secrets.token_bytes(20) for _ in range(3)]
+    for value in values:
+        bed.topics.append({topic: [(b"k", value)]})
+    damage(kafka.log_file(0, topic), values[1])
+    ended(bed.back_up((topic, 0, 3)), "Interrupted", f"topic {topic} cannot be read at offset 1: ", "CRC32C")
 
 
 def manifests(bed: Bed) -> int:

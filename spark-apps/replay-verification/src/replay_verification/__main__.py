@@ -12,11 +12,11 @@ from pyspark.sql import SparkSession
 
 from replay_verification.job import UNREADABLE_LOG, Verifier
 from replay_verification.page import render_page
-from replay_verification.report import Report, make_report
+from replay_verification.report import Report, Seen, make_report
 from replay_verification.request import Request, read_request
 from replay_verification.summary import summarize, summarize_failure
 from sparkjob.command_line import NONE, begin_logging, request_parser, write_summary
-from sparkjob.errors import Interrupted, Refused
+from sparkjob.errors import Denied, Interrupted, Refused
 from sparkjob.outcome import Outcome
 from sparkjob.request_file import check_digest
 from sparkjob.session import open_session, sentence_of
@@ -67,13 +67,20 @@ def _verify(request: Request, report_uri: str | None, given: SparkSession | None
         storage = Storage(spark)
         if report_uri is not None:
             storage.check_writable(report_uri)
-        report = make_report(request, Verifier(spark, request).verify(), started)
+        report = make_report(request, _verified(spark, request), started)
         if report_uri is not None:
             _write(storage, report, report_uri)
         return report
     finally:
         if given is None:
             spark.stop()
+
+
+def _verified(spark: SparkSession, request: Request) -> Seen:
+    try:
+        return Verifier(spark, request).verify()
+    except Denied as denied:  # who rotates keys or grants rights mends it: it is tried again
+        raise Interrupted(str(denied)) from denied
 
 
 def _open(request: Request) -> SparkSession:

@@ -13,8 +13,8 @@ from sparkjob.wire.records import no_search_for_cycles
 PATIENCE_SECONDS = 30.0
 """So long a task waits for Kafka: nothing interrupts it meanwhile, so a topic that is gone takes a core as long."""
 _TASKS_PER_CORE = 3
-_LEAST_OFFSETS = 1_000
-"""Of a partition: to begin with one takes longer than to read so few."""
+_LEAST_OFFSETS, _MOST_OFFSETS = 1_000, 1_000_000
+"""Of a partition: to begin with one takes longer than to read so few; executors that come late find work, too."""
 
 
 def read_records(spark: SparkSession, options: Mapping[str, str], ranges: Sequence[Range]) -> LogRecords:
@@ -26,14 +26,14 @@ def read_records(spark: SparkSession, options: Mapping[str, str], ranges: Sequen
         ranges: at least one, none of them empty.
     """
     patience, given = PATIENCE_SECONDS, dict(options)
-    partitions = split(ranges, _TASKS_PER_CORE * spark.sparkContext.defaultParallelism)
+    partitions = split(ranges, _TASKS_PER_CORE * spark.sparkContext.defaultParallelism, _LEAST_OFFSETS)
     return LogRecords(spark, len(partitions), lambda number: _read(partitions[number], given, patience))
 
 
-def split(ranges: Sequence[Range], most: int) -> list[list[Range]]:
-    """Partitions of the ranges, at most so many, each with as many offsets but the last one."""
+def split(ranges: Sequence[Range], most: int, least: int) -> list[list[Range]]:
+    """Partitions of the ranges, at most so many where logs are short, of `least` offsets at least but the last one."""
     offsets = sum(each.end - each.start for each in ranges)
-    size = max(_LEAST_OFFSETS, -(-offsets // most))
+    size = max(least, min(_MOST_OFFSETS, -(-offsets // most)))
     partitions, room = list[list[Range]](), 0
     for each in ranges:
         start = each.start

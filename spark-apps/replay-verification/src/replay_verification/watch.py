@@ -1,6 +1,6 @@
 """Looks after the topics while they are read: one that is deleted or cut ends the reading at once.
 
-Spark's consumers wait for minutes for a topic that is gone, each of them. Who reads asks Kafka what happened, anyway.
+A task waits for half a minute for records of a topic that is gone. Who reads asks Kafka what happened, anyway.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import Self
 
 from pyspark.sql import SparkSession
 
-from sparkjob.errors import Interrupted
+from sparkjob.errors import Interrupted, Refused
 
 EVERY = 5.0
 """Seconds between two questions."""
@@ -43,5 +43,5 @@ class Watch:
             try:
                 if self._is_broken():
                     self._spark.sparkContext.cancelAllJobs()  # and once more, if one began just then
-            except Interrupted:
-                continue  # Kafka does not answer: whoever reads will notice, or it comes back
+            except (Interrupted, Refused):
+                continue  # Kafka does not answer, or does not let us ask: whoever reads will notice, or it passes

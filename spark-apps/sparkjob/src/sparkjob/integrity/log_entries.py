@@ -10,11 +10,8 @@ import pyarrow as pa
 from pyspark.sql import DataFrame
 
 from sparkjob.integrity.schemas import RECORDS
-from sparkjob.log_records import Chunk, LogRecords, batches_of
+from sparkjob.log_records import Chunk, LogRecord, LogRecords, batches_of
 from walrecord import Full, Reassembler, RecordError, RecordKey, decode_key
-
-_WHOLE = b'"tp":"Full"'
-"""In the key of a record that holds a whole entry."""
 
 
 class LogEntry(NamedTuple):
@@ -28,7 +25,7 @@ class LogEntry(NamedTuple):
 
 def parts(records: LogRecords) -> DataFrame:
     """RECORDS that hold parts of entries, each topic's together and in the order of the log."""
-    return records.map(_without_whole, RECORDS).repartition("topic").sortWithinPartitions("topic", "offset")
+    return records.map(_parts, RECORDS).repartition("topic").sortWithinPartitions("topic", "offset")
 
 
 def whole_entries_of(chunks: Iterable[Chunk]) -> Iterator[list[LogEntry]]:
@@ -56,11 +53,16 @@ def entries_of_parts(chunks: Iterable[Chunk], *, drops_repeats: bool) -> Iterato
         yield found
 
 
-def _without_whole(chunks: Iterable[Chunk]) -> Iterator[pa.RecordBatch]:
-    """Records → RECORDS of those with a key and a value that are no whole entry."""
+def _parts(chunks: Iterable[Chunk]) -> Iterator[pa.RecordBatch]:
+    """Records → RECORDS of those that hold parts of entries."""
     for topic, records in chunks:
-        loose = [each for each in records if each[1] is not None and each[2] is not None and _WHOLE not in each[1]]
-        yield from batches_of(topic, loose)
+        yield from batches_of(topic, [each for each in records if _is_part(each)])
+
+
+def _is_part(record: LogRecord) -> bool:
+    _, key, value = record
+    decoded = _key_of(key)
+    return decoded is not None and value is not None and not isinstance(decoded.type, Full)
 
 
 @lru_cache(maxsize=10_000)

@@ -6,12 +6,13 @@ import time
 from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import Future
 from dataclasses import asdict, dataclass
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from confluent_kafka import IsolationLevel, KafkaError, KafkaException, TopicCollection, TopicPartition
 from confluent_kafka.admin import AclOperation, AdminClient, ListOffsetsResultInfo, OffsetSpec, TopicDescription
 
 from sparkjob.errors import Denied, Interrupted, Refused
+from sparkjob.wire.trouble import Trouble
 
 SECONDS = 30.0
 ASK_SECONDS = 10.0
@@ -59,6 +60,10 @@ class LogState(TopicState):
     late: int | None = None
 
 
+class Silence(Interrupted):
+    """Nobody answers, and why is not known."""
+
+
 class KafkaState:
     """An admin client. Every answer has a deadline.
 
@@ -69,7 +74,8 @@ class KafkaState:
     """
 
     def __init__(self, options: Mapping[str, str]) -> None:
-        self._options = dict[str, str | int | float | bool](options)
+        self._trouble = Trouble()
+        self._options: dict[str, Any] = {**options, "error_cb": self._trouble}
         try:
             self._admin = AdminClient(self._options)
         except KafkaException as error:
@@ -176,11 +182,18 @@ class KafkaState:
             try:
                 return ask()
             except (KafkaException, TimeoutError) as error:
+                while self._admin.poll(0):
+                    pass  # its callback hears of nothing before
+                if self._trouble.is_final:
+                    raise self._trouble.explained("") from error
                 if _is_silence(error):
                     self._admin = AdminClient(self._options)
                 raise
 
-        return answer(asked, passing)
+        try:
+            return answer(asked, passing)
+        except Silence as silence:
+            raise self._trouble.explained(str(silence)) from silence
 
     def _offsets(
         self,
@@ -216,7 +229,9 @@ def answer(ask: Callable[[], T], passing: frozenset[int] = frozenset()) -> T:
         except (KafkaException, TimeoutError) as error:
             may_pass = _is_silence(error) or error.args[0].code() in _PASSING | passing
             if not may_pass or time.monotonic() > give_up:
-                raise Interrupted(f"Kafka does not answer{f': {error}' if str(error) else ' in time'}") from error
+                if _is_silence(error):
+                    raise Silence("Kafka does not answer in time") from error
+                raise Interrupted(f"Kafka does not answer: {error}") from error
         time.sleep(_PAUSE)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from types import TracebackType
 from typing import Any, NamedTuple, Self
 
@@ -11,21 +11,39 @@ from confluent_kafka import Consumer, KafkaError, Message, TopicPartition
 
 from sparkjob.errors import Denied, Interrupted
 from sparkjob.wire.records import Record
+from sparkjob.wire.trouble import Trouble
 
 PATIENCE_SECONDS = 30.0
 """So long nothing new may come."""
 _POLL_SECONDS = 0.1
 """What a range costs at most that ends in a gap; one that does not is answered at once."""
-_BATCH = 2_000
+_MOST_MESSAGES, _FIRST_MESSAGES = 2_000, 16
+"""That are taken at once: at first few, because nobody knows yet how large they are."""
+_MOST_BYTES = 16 << 20
+"""Of their values, about: they are in memory more than once."""
 _OPTIONS: dict[str, Any] = {
     "group.id": "seawall",  # librdkafka wants one; nothing is committed to it
     "enable.auto.commit": False,
     "auto.offset.reset": "error",
     "enable.partition.eof": True,
     "fetch.queue.backoff.ms": 5,  # with the default of a second, a fast reader waits when the queue was full
-    "queued.max.messages.kbytes": 65_536,
+    "queued.max.messages.kbytes": 16_384,
+    # What is fetched is decompressed as a whole, to up to 255 times as much with lz4.
+    "fetch.message.max.bytes": 256 << 10,
     "check.crcs": True,
 }
+
+
+_DAMAGE = frozenset(
+    {
+        KafkaError._BAD_MSG,  # noqa: SLF001 - confluent-kafka calls them so
+        KafkaError._BAD_COMPRESSION,  # noqa: SLF001 - as above
+        KafkaError._NOT_IMPLEMENTED,  # noqa: SLF001 - as above
+        KafkaError.INVALID_MSG,
+        KafkaError.MSG_SIZE_TOO_LARGE,
+    }
+)
+"""Of a batch whose checksum is wrong, that cannot be unpacked, or of a format to come."""
 
 
 class Range(NamedTuple):
@@ -85,39 +103,23 @@ class Reader:
 
         Raises:
             RangeGone: the log begins later, or the topic is gone.
-            Refused: Kafka does not let its user read the topic.
-            Interrupted: Kafka does not answer, or a transaction is open before the range's end.
+            Refused: Kafka does not let its user read the topic, or does not let it in.
+            Interrupted: Kafka does not answer, or gives what cannot be read, or a transaction is open before the end.
         """
         self._close()
-        consumer = self._consumer = Consumer(self._options)
+        trouble, at_once, place = Trouble(), _FIRST_MESSAGES, _Place(wanted)
+        consumer = self._consumer = Consumer({**self._options, "error_cb": trouble})
         consumer.assign([TopicPartition(wanted.topic, 0, wanted.start)])
-        expected, waits_until = wanted.start, time.monotonic() + self._patience
-        while expected < wanted.end:
-            found, is_over = list[Message](), False
-            # No more than there may be: it waits until it has as many. `if message` would ask for the length of its
-            # value, and drop what has none.
-            for message in consumer.consume(min(_BATCH, wanted.end - expected), _POLL_SECONDS):
-                error, offset = message.error(), message.offset() or 0
-                if error is not None:
-                    is_over |= _is_end(error, wanted) and offset >= wanted.end
-                elif offset >= wanted.end:
-                    is_over = True
-                elif offset < expected:
-                    raise Interrupted(f"topic {wanted.topic} gave offset {offset} after {expected - 1}")
-                else:
-                    expected = offset + 1
-                    found.append(message)
+        waits_until = time.monotonic() + self._patience
+        while not place.is_over:
+            # No more than there may be: it waits until it has as many.
+            found = place.take(consumer.consume(min(at_once, wanted.end - place.expected), _POLL_SECONDS))
             if found:
                 yield found
-            if is_over:
-                return
-            if found:
+                at_once = _fitting(found)
                 waits_until = time.monotonic() + self._patience
-            elif time.monotonic() > waits_until:
-                raise Interrupted(
-                    f"topic {wanted.topic} gave no record from offset {expected} to {wanted.end} in time"
-                    " (nothing should write to a WAL topic in transactions: one that is open hides what follows)"
-                )
+            elif not place.is_over and (trouble.is_final or time.monotonic() > waits_until):
+                raise place.explained(trouble)
 
     def _close(self) -> None:
         if self._consumer is not None:
@@ -125,16 +127,88 @@ class Reader:
             self._consumer = None
 
 
-def _is_end(error: KafkaError, wanted: Range) -> bool:
-    """Whether it says that the log ends; other errors pass, or are told when nothing comes for too long."""
-    code = error.code()
-    if code == KafkaError.TOPIC_AUTHORIZATION_FAILED:
-        raise Denied(f"the user of Kafka may not read topic {wanted.topic}: it needs Read and Describe")
-    if code in {KafkaError._AUTO_OFFSET_RESET, KafkaError.OFFSET_OUT_OF_RANGE}:  # noqa: SLF001 - confluent-kafka calls them so
-        raise RangeGone(f"topic {wanted.topic} does not have offset {wanted.start} any more")
-    if code in {KafkaError.UNKNOWN_TOPIC_OR_PART, KafkaError._UNKNOWN_PARTITION}:  # noqa: SLF001 - as above
-        raise RangeGone(f"topic {wanted.topic} is gone")
-    return bool(code == KafkaError._PARTITION_EOF)  # noqa: SLF001 - as above
+def _fitting(found: list[Message]) -> int:
+    """How many more of such a size may be taken at once."""
+    size = sum(len(message.value() or b"") for message in found)
+    return max(1, min(_MOST_MESSAGES, _MOST_BYTES * len(found) // max(1, size)))
+
+
+class _Place:
+    """How far a range was read.
+
+    Attributes:
+        expected: the next offset.
+        is_over: nothing of the range comes any more.
+    """
+
+    def __init__(self, wanted: Range) -> None:
+        self._wanted, self.expected = wanted, wanted.start
+        self.is_over = wanted.start >= wanted.end
+        self._said: KafkaError | None = None
+
+    def take(self, messages: Iterable[Message]) -> list[Message]:
+        """The records among them.
+
+        Raises:
+            RangeGone, Refused, Interrupted: as `Reader.messages`.
+        """
+        found = []  # by a loop: `if message` would ask for the length of its value, and drop what has none
+        for message in messages:
+            error, offset = message.error(), message.offset() or 0
+            if error is not None:
+                self._hear(message, error, offset)
+            elif offset >= self._wanted.end:
+                self._end()
+            else:
+                self._go_to(offset)
+                self.expected, self._said = offset + 1, None
+                self.is_over = self.expected >= self._wanted.end
+                found.append(message)
+        return found
+
+    def explained(self, trouble: Trouble) -> Exception:
+        """Why nothing comes."""
+        if self._said is not None:
+            return self._unreadable(self._said)
+        return trouble.explained(
+            f"topic {self._wanted.topic} gave no record from offset {self.expected} to {self._wanted.end} in time",
+            "nothing should write to a WAL topic in transactions: one that is open hides what follows",
+        )
+
+    def _hear(self, message: Message, error: KafkaError, offset: int) -> None:
+        """What is said of the group passes: nothing is asked of it."""
+        topic, code = self._wanted.topic, error.code()
+        if code == KafkaError.TOPIC_AUTHORIZATION_FAILED:
+            raise Denied(f"the user of Kafka may not read topic {topic}: it needs Read and Describe")
+        if code in {KafkaError._AUTO_OFFSET_RESET, KafkaError.OFFSET_OUT_OF_RANGE}:  # noqa: SLF001 - confluent-kafka calls them so
+            raise RangeGone(f"topic {topic} does not have offset {self._wanted.start} any more")
+        if code in {KafkaError.UNKNOWN_TOPIC_OR_PART, KafkaError._UNKNOWN_PARTITION}:  # noqa: SLF001 - as above
+            raise RangeGone(f"topic {topic} is gone")
+        if code in _DAMAGE:
+            raise self._unreadable(error)
+        if code == KafkaError._PARTITION_EOF:  # noqa: SLF001 - as above
+            if offset >= self._wanted.end:
+                self._end()
+        elif message.topic() is not None and self._said is None:
+            self._said = error
+
+    def _go_to(self, offset: int) -> None:
+        """What is passed over is a gap of the log, unless the client said that it cannot read it.
+
+        librdkafka says once of a batch that its checksum is wrong, or that it cannot unpack it, and goes on behind it
+        (rdkafka_msgset_reader.c, 2.16).
+        """
+        if offset < self.expected:
+            raise Interrupted(f"topic {self._wanted.topic} gave offset {offset} after {self.expected - 1}")
+        if offset > self.expected and self._said is not None:
+            raise self._unreadable(self._said)
+
+    def _end(self) -> None:
+        self._go_to(self._wanted.end)
+        self.is_over = True
+
+    def _unreadable(self, error: KafkaError) -> Interrupted:
+        return Interrupted(f"topic {self._wanted.topic} cannot be read at offset {self.expected}: {error.str()}")
 
 
 def _record(message: Message) -> Record:
