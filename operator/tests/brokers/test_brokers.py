@@ -399,5 +399,5 @@ def test_a_kafka_that_tells_nothing_of_its_disks_or_controllers_is_looked_at_all
     world.settle()
     assert (world.condition().status, world.condition().reason) == ("True", "InSync")
     quorum = world.condition(ConditionType.QUORUM_HEALTHY)
-    assert (quorum.status, quorum.reason, quorum.message) == ("Unknown", "QuorumUnanswered", sentence)
+    assert (quorum.status, quorum.reason, quorum.message) == ("Unknown", "NotAllowed", sentence)
     assert [item.state for item in world.reported().brokers.items] == [BrokerState.ONLINE] * 3

@@ -13,8 +13,8 @@ import pytest
 from seawall.api.meta import Key
 from seawall.api.v1alpha1.cluster import WALCluster
 from seawall.controllers import brokers
-from seawall.domain.brokers.decide import NothingObserved
 from seawall.domain.brokers.reasons import Reason
+from seawall.domain.brokers.view import NothingObserved
 from seawall.domain.kafka import KafkaConnection
 from seawall.domain.times import BROKERS_PERIOD_SECONDS
 from seawall.observe.shared_brokers import BrokersObserver

@@ -61,6 +61,8 @@ def condition(name: str, status: str, kind: str = "WALPurge") -> str:
 
 
 DAY = 24 * 60
+QUORUM = 'seawall_object_condition{{kind="WALCluster",type="QuorumHealthy",status="Unknown",reason="{}"}}'
+LEFT_ON = 'seawall_object_condition{{kind="WALCluster",type="DatanodesHealthy",status="False",reason="{}"}}'
 EXISTS = condition("Ready", "True", "WALCluster")
 COUNTERS = {
     "SeawallPurgeFailed": 'seawall_purge_runs_total{result="Failed"}',
@@ -109,6 +111,9 @@ STORIES: Mapping[str, Story] = {
     "SeawallTopicsRefuseWrites": level('seawall_topics{state="UnderMinISR"}', "1", "0", 2, 0),
     "SeawallNearLimit": level("seawall_database_answer_used_ratio", "0.8", "0.79", 11, 9),
     "SeawallQuorumAtRisk": level('seawall_quorum_voter_lag{voter="3"}', "1001", "1000", 11, 9),
+    "SeawallQuorumUnanswered": Story(
+        {QUORUM.format("QuorumUnanswered"): "1+0x12"}, {QUORUM.format("NotAllowed"): "1+0x12"}, 6, 4
+    ),
     "SeawallKafkaUnreachable": level("seawall_kafka_reachable", "0", "1", 6, 4),
     "SeawallWALNotIntact": Story(
         {condition("WALIntact", "False", "WALCluster"): "1+0x9", "seawall_wal_intact": "1+0x9"},
@@ -232,6 +237,13 @@ POLICY_DELETED = Story(
 )
 """SeawallNoBackupForADay: the backups went with their policy, and the process that knew of them is gone; and a daily
 backup that was five minutes late."""
+IN_MAINTENANCE = Story(
+    {LEFT_ON.format("MaintenanceLeftOn"): "1+0x12", 'seawall_datanodes{health="Serving"}': "3+0x12"},
+    {LEFT_ON.format("Restarting"): "1+0x12", 'seawall_datanodes{health="Serving"}': "3+0x12"},
+    11,
+    9,
+)
+"""SeawallDatanodesUnhealthy of a database whose datanodes all serve, and in which nothing fails over."""
 DAMAGED = level("seawall_wal_intact", "0", "1", 2, 0)
 """SeawallWALNotIntact of what a look found, and no status says yet."""
 STOPPED = level('seawall_subscription_state{state="Stopped"}', "1", "0", 6, 4)
@@ -319,6 +331,14 @@ def test_what_was_counted_before_prometheus_was_away_is_not_told_again(
     of_a_moment = re.sub(r"count_over_time\((.+?)\[6h\] offset 30m\)", r"\1 offset 30m", rule["expr"])
     assert of_a_moment != rule["expr"]
     assert judge({**rule, "expr": of_a_moment}, away, tmp_path)
+
+
+def test_a_database_in_which_nothing_fails_over_is_told_though_all_datanodes_serve(
+    rules: Mapping[str, dict[str, Any]], tmp_path: Path
+) -> None:
+    rule = rules["SeawallDatanodesUnhealthy"]
+    assert not judge(rule, IN_MAINTENANCE, tmp_path)
+    assert judge({**rule, "expr": rule["expr"].partition(" or ")[0]}, IN_MAINTENANCE, tmp_path)
 
 
 def test_a_damaged_log_is_told_though_the_status_does_not_say_so_yet(

@@ -100,8 +100,9 @@ VERBS: Mapping[str, Verb] = {
     ),
     "override-restart-gate": Verb(
         OVERRIDE_ANNOTATION,
-        "Datanodes that are due restart although a check says that their WAL may not be replayed.",
-        (ConditionType.DATANODES_HEALTHY, ConditionType.WAL_INTACT),
+        "Datanodes that are due restart although a check says that their WAL may not be replayed, and rows that do not "
+        "flush and that no log has are given up; so do nodes of a managed Kafka whose restart stops writes.",
+        (ConditionType.DATANODES_HEALTHY, ConditionType.WAL_INTACT, ConditionType.KAFKA_NODES_HEALTHY),
         has_expiry=True,
     ),
     "stop-deletes": Verb(

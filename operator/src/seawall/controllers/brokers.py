@@ -13,7 +13,6 @@ from seawall.controllers.controller import Controller
 from seawall.controllers.permission import require_unmanaged
 from seawall.domain.brokers.decide import (
     BrokersDecision,
-    NothingObserved,
     Observed,
     RepairMinISR,
     decide,
@@ -24,6 +23,7 @@ from seawall.domain.brokers.reasons import Reason
 from seawall.domain.brokers.view import (
     BrokerObservation,
     BrokersFound,
+    NothingObserved,
     remembers_eligible_leaders,
     view_of,
     worth_asking,
@@ -222,10 +222,10 @@ def _features(reassigner: PartitionReassigner) -> Mapping[str, int]:
         return {}
 
 
-def _quorum(reassigner: PartitionReassigner) -> Quorum | str:
+def _quorum(reassigner: PartitionReassigner) -> Quorum | NothingObserved:
     try:
         return reassigner.quorum()
     except OutsideUnavailable:
-        return "Kafka's controllers have no leader, or do not answer"
+        return NothingObserved(Reason.NO_QUORUM, "Kafka's controllers have no leader, or do not answer")
     except Refused as refused:  # nor of its controllers
-        return str(refused)
+        return NothingObserved(Reason.NOT_ALLOWED, str(refused))

@@ -11,8 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 
 from seawall.api.meta import Key
-from seawall.domain.brokers.decide import NothingObserved
-from seawall.domain.brokers.view import BrokersFound
+from seawall.domain.brokers.view import BrokersFound, NothingObserved
 from seawall.domain.kafka import KafkaConnection
 from seawall.ports import Stopwatch
 from seawall.progress import Turn

@@ -12,7 +12,7 @@ from seawall.api.meta import InvalidSpec
 from seawall.api.v1alpha1.cluster import WALCluster, WALClusterSpec, WALClusterStatus
 from seawall.domain.brokers.reasons import Reason
 from seawall.domain.brokers.status import events_of, with_brokers, with_nothing_observed
-from seawall.domain.brokers.view import BrokersFound, InternalTopic, ReplicationView
+from seawall.domain.brokers.view import BrokersFound, InternalTopic, NothingObserved, ReplicationView
 from seawall.domain.conditions import ConditionBuilder, Outlook, Verdict
 from seawall.domain.decision import FAILURES, Decision, Failure, Published, silent
 from seawall.domain.events import EventReason
@@ -39,14 +39,6 @@ class RepairMinISR:
         """What the event says."""
         said = f"Set {MIN_ISR} of {self.topic} to {self.min_isr}; it was {self.before}"
         return Event(EventType.NORMAL, EventReason.INTERNAL_TOPIC_REPAIRED, said)
-
-
-@dataclass(frozen=True, slots=True)
-class NothingObserved:
-    """Nobody could look, and why."""
-
-    reason: Reason
-    message: str
 
 
 def min_isr_repairs(

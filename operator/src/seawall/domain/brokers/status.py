@@ -10,7 +10,7 @@ from seawall.api.v1alpha1.cluster import WALCluster, WALClusterSpec, WALClusterS
 from seawall.api.v1alpha1.kafka_brokers import BrokerState, BrokerStatus, KafkaStatus, QuorumStatus
 from seawall.api.v1alpha1.topic_pool import TopicsSpec
 from seawall.domain.brokers.reasons import Reason
-from seawall.domain.brokers.view import BrokerNumbers, BrokersFound, InternalTopic, ReplicationView
+from seawall.domain.brokers.view import BrokerNumbers, BrokersFound, InternalTopic, NothingObserved, ReplicationView
 from seawall.domain.conditions import ConditionBuilder, ConditionStatus, loss_event, of_kinds, with_own
 from seawall.domain.events import EventReason
 from seawall.domain.partitions import NO_RATES, Quorum, QuorumReplica
@@ -165,8 +165,8 @@ def with_brokers(
 ) -> WALClusterStatus:
     """The status with what a look found; `failed` is why Kafka's own topics are not corrected, if that is tried."""
     quorum = found.quorum
-    if isinstance(quorum, str):
-        health, controllers = Finding("Unknown", Reason.NO_QUORUM, quorum), kafka.quorum
+    if isinstance(quorum, NothingObserved):
+        health, controllers = Finding("Unknown", quorum.reason, quorum.message), kafka.quorum
     else:
         health, controllers = quorum_health(quorum), quorum_status(quorum)
     brokers = kafka.brokers.model_copy(

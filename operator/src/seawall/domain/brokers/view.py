@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 
+from seawall.domain.brokers.reasons import Reason
 from seawall.domain.kafka import INTERNAL_TOPICS
 from seawall.domain.partitions import (
     NO_RATES,
@@ -124,8 +125,16 @@ class InternalTopic:
 
 
 @dataclass(frozen=True, slots=True)
+class NothingObserved:
+    """Nobody could look, and why."""
+
+    reason: Reason
+    message: str
+
+
+@dataclass(frozen=True, slots=True)
 class BrokersFound:
-    """A look in numbers, and the controllers; a sentence: why Kafka did not tell of them.
+    """A look in numbers, and the controllers, or why Kafka did not tell of them.
 
     Attributes:
         eligible_leader_replicas: whether a replica that was in sync when its leader went is remembered, and leads
@@ -133,7 +142,7 @@ class BrokersFound:
     """
 
     view: ReplicationView
-    quorum: Quorum | str
+    quorum: Quorum | NothingObserved
     eligible_leader_replicas: bool | None = None
 
 

@@ -21,8 +21,9 @@ class Reason(StrEnum):
     INVALID_SPEC = "InvalidSpec"
     """Stalled. The spec does not fit this operator's models: mend it, or upgrade CRDs and operator together."""
     WRONG_CLUSTER = "WrongCluster"
-    """Stalled. Kafka's cluster id is not the expected one; nothing is touched. Correct the addresses, or delete the
-    WALCluster with deletionPolicy: Retain (the topics stay) and create it again."""
+    """Stalled. Kafka's cluster id is not the expected one; nothing is touched. Correct the addresses. Of a Kafka that
+    was made anew do not just make the WALCluster again: it would make empty topics, and the database new rows at
+    offsets that the next replay skips (docs/disaster.md#kafka-has-another-cluster-id)."""
     PREFIX_CLAIMED = "PrefixClaimed"
     """Stalled. An older WALCluster owns this prefix on this Kafka: delete one of the two."""
     PREFIX_CONTESTED = "PrefixContested"
