@@ -7,7 +7,8 @@ from collections.abc import Iterator
 import pytest
 
 from seawall.adapters.kube.objects import KubeAdapter
-from seawall.api.v1alpha1.cluster import WALCluster
+from seawall.api.meta import Key
+from seawall.api.v1alpha1.cluster import WALCluster, WALClusterStatus, WALStatus
 from seawall.domain.errors import Refused
 from seawall_e2e.loopback import ApiServer
 from seawall_e2e.waiting import wait_until
@@ -37,6 +38,7 @@ def old_crd() -> Object:
     del version["selectableFields"]
     topics = version["schema"]["openAPIV3Schema"]["properties"]["spec"]["properties"]["topics"]
     del topics["properties"]["prefix"]["default"]
+    del version["schema"]["openAPIV3Schema"]["properties"]["status"]["properties"]["wal"]
     return crd
 
 
@@ -63,6 +65,17 @@ def claims(adapter: KubeAdapter, prefix: str) -> set[str]:
     return {str(each.metadata.key) for each in found.items}
 
 
+def assert_nothing_is_dropped(adapter: KubeAdapter) -> None:
+    """A status field that the CRD does not have yet: the API server would drop it, and say that all is well."""
+    found = adapter.get(WALCluster, Key("one", "mine"))
+    assert found is not None
+    status = WALClusterStatus(wal=WALStatus(topics=0, purgeable=0, held_back=0, record_shards=(1,)))
+    with pytest.raises(Refused, match=r'unknown field "status.wal"'):
+        adapter.replace_status(found, status)
+    after = adapter.get(WALCluster, Key("one", "mine"))
+    assert after == found
+
+
 def test_an_older_crd_and_a_newer_one_show_the_same_claims(
     bare_kube: KubeClient, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -87,6 +100,7 @@ def test_an_older_crd_and_a_newer_one_show_the_same_claims(
             assert claims(adapter, "nobody's") == set()
 
     assert_claims()
+    assert_nothing_is_dropped(by_namespace)
     bare_kube.server.kubectl("replace", "-f", str(CRDS / "walclusters.yaml"))
     wait_until(lambda: is_picked(bare_kube), "the API server picks by prefix")
     assert_claims()

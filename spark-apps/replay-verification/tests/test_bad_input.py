@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+import pyarrow.parquet as pq
 import pytest
 from confluent_kafka import Producer
 from confluent_kafka.admin import AdminClient
@@ -22,6 +23,8 @@ from replay_verification.job import Verifier
 from replay_verification.report import Seen
 from replay_verification.request import Topic, parse_request
 from seawall_e2e.loopback import KafkaProcesses
+from sparkjob.errors import Refused
+from sparkjob.snapshot import parse_snapshot
 from sparkjob.wire import kafka_state
 
 pytest_plugins = ("spark_beds",)
@@ -129,6 +132,25 @@ def test_a_snapshot_whose_file_is_not_there_is_refused(run: Run, tmp_path: Path)
     answer = run("Equivalence", snapshot=snapshot.uri)
     assert answer.code == 2
     assert "9.parquet" in answer.summary["message"]
+
+
+def test_a_snapshot_of_which_one_file_lacks_a_column_is_refused(run: Run, tmp_path: Path) -> None:
+    """Spark takes the columns of the first file for those of all, and reads null where another one has none."""
+    snapshot = Snapshot(tmp_path / "snapshot")
+    snapshot.add(DATA, "bad-input", {3: [], 9: []})
+    snapshot.write()
+    file = tmp_path / "snapshot" / "bad-input" / str(DATA) / "9.parquet"
+    pq.write_table(pq.read_table(file).drop_columns(["load"]), file)
+    answer = run("Equivalence", snapshot=snapshot.uri)
+    assert answer.code == 2
+    assert answer.summary["message"].endswith("9.parquet has no column load")
+
+
+@pytest.mark.parametrize("name", ["_base.parquet", "a/_base.parquet", "base.parquet._COPYING_"])
+def test_a_snapshot_with_a_file_that_spark_passes_over_is_refused(name: str) -> None:
+    region = {"id": 1, "topic": "wal", "columns": ["k"], "key": ["k"], "cuts": [{"entryId": 1, "files": [name]}]}
+    with pytest.raises(Refused, match="Spark passes over a file of such a name"):
+        parse_snapshot(json.dumps({"version": 1, "regions": [region]}).encode(), "uri")
 
 
 def test_a_report_without_a_place_is_refused_before_anything_is_read(

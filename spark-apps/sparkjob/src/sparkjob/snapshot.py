@@ -30,6 +30,9 @@ VERSION = 1
 NAME = "snapshot.json"
 _FILE = re.compile(r"[A-Za-z0-9_=-][A-Za-z0-9._=-]*(/[A-Za-z0-9_=-][A-Za-z0-9._=-]*)*")
 
+_PASSED_OVER = re.compile(r"(^|/)_[^/=]*$|\._COPYING_$")
+"""Also where they are named (Hadoop's hidden files: HadoopFSUtils.shouldFilterOutPathName of Spark 4.0.0)."""
+
 
 @dataclass(frozen=True, slots=True)
 class Cut:
@@ -91,6 +94,8 @@ def _cut(fields: Fields) -> Cut:
     for name in files:
         if not _FILE.fullmatch(name):
             raise Refused(f"{fields.where}.files: {name!r} is no relative path of letters, digits and . _ = - /")
+        if _PASSED_OVER.search(name):
+            raise Refused(f"{fields.where}.files: Spark passes over a file of such a name without a word: {name!r}")
     return Cut(fields.number("entryId"), files, fields.number_or_none("sequence", MAX_U64))
 
 

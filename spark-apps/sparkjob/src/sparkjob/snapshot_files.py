@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
+from py4j.protocol import Py4JJavaError
 from pyspark.errors import AnalysisException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - the name that Spark's own documentation uses
@@ -19,7 +20,7 @@ from pyspark.sql.types import (
 )
 
 from sparkjob.errors import Refused
-from sparkjob.session import sentence_of
+from sparkjob.session import java_of, sentence_of
 
 _PLAIN_TYPES = (IntegralType, StringType, BooleanType, FloatType, DoubleType, BinaryType)
 
@@ -32,9 +33,11 @@ def read_files(
     Raises:
         Refused: a file cannot be read, does not have a column, or has one of a type that is made of others.
     """
-    place = [F.col("_metadata.file_path"), *([F.col("_metadata.row_index")] if numbered else [])]
+    place, given = [F.col("_metadata.file_path"), *([F.col("_metadata.row_index")] if numbered else [])], list(names)
+    for name in given:
+        _require_columns(spark, folder, name, columns)
     try:
-        frame = spark.read.parquet(*(f"{folder}/{name}" for name in names))
+        frame = spark.read.parquet(*(f"{folder}/{name}" for name in given))
         chosen = frame.select(*place, *(F.col(f"`{name}`") for name in columns))
     except AnalysisException as error:
         raise Refused(f"the snapshot {folder} cannot be read: {sentence_of(error)}") from None
@@ -43,6 +46,26 @@ def read_files(
             said = f"column {field.name} is {field.dataType.simpleString()}; times must be integers"
             raise Refused(f"the snapshot {folder} cannot be compared: {said}")
     return chosen
+
+
+def _require_columns(spark: SparkSession, folder: str, name: str, columns: Sequence[str]) -> None:
+    """Spark takes the columns of one file for those of all, and reads those that another one lacks as nulls.
+
+    (ParquetUtils.inferSchema of Spark 4.0.0 without mergeSchema: "just assume all schemas are consistent".)
+    """
+    java, configuration = java_of(spark), spark.sparkContext._jsc.hadoopConfiguration()  # noqa: SLF001 - pyspark has no other door
+    parquet = java.org.apache.parquet.hadoop
+    try:
+        file = parquet.util.HadoopInputFile.fromPath(java.org.apache.hadoop.fs.Path(f"{folder}/{name}"), configuration)
+        reader = parquet.ParquetFileReader.open(file)
+        try:
+            found = {str(field.getName()) for field in reader.getFileMetaData().getSchema().getFields()}
+        finally:
+            reader.close()
+    except Py4JJavaError as error:
+        raise Refused(f"the snapshot {folder} cannot be read: {sentence_of(error)}") from None
+    if missing := set(columns) - found:
+        raise Refused(f"the snapshot {folder} cannot be read: {name} has no column {min(missing)}")
 
 
 def _is_plain(kind: DataType) -> bool:

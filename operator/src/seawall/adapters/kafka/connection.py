@@ -207,6 +207,7 @@ def reader_config(connection: KafkaConnection) -> dict[str, str | int | float | 
         "auto.offset.reset": "error",
         "enable.partition.eof": True,
         "fetch.wait.max.ms": 100,
+        "check.crcs": True,  # the default is not to: a bit that rotted in a progress would move a hold
         "queued.max.messages.kbytes": MEMORY_KIB,
         "log_level": 0,
     }

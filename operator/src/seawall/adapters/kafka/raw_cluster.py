@@ -85,7 +85,12 @@ def sizes(kafka: RawKafka, topics: Collection[str] | None) -> Sizes:
         raise_error("to describe log directories", answer.error_code, None)
         for partition, size in replica_sizes(answer).items():
             by_partition[partition][broker] = size
-    return Sizes(dict(by_partition), frozenset(answers))
+    return Sizes(dict(by_partition), frozenset(broker for broker, answer in answers.items() if _is_whole(answer)))
+
+
+def _is_whole(answer: Any) -> bool:
+    """Whether a broker told of all its log directories: of one that is offline it tells an error and no replica."""
+    return not any(folder.error_code for folder in answer.results)
 
 
 def replica_sizes(answer: Any) -> dict[PartitionId, int]:

@@ -131,7 +131,7 @@ class KubeApi:
 
     def create(self, path: str, body: Body) -> dict[str, Any]:
         """Creates an object, and returns it as it is there. Conflict: it exists."""
-        return _checked(*self._request("POST", path, body), f"creating in {path}")
+        return _checked(*self._request("POST", path, body), f"creating in {path.partition('?')[0]}")
 
     def create_as(self, token: str, path: str, body: Body) -> tuple[int, dict[str, Any]]:
         """Creates an object as whoever has this token; only of a connection that is anonymous.
@@ -156,11 +156,11 @@ class KubeApi:
         """
         status, answer = self._request("POST", path, body)
         if status not in answers:
-            return _checked(status, answer, f"creating in {path}")
+            return _checked(status, answer, f"creating in {path.partition('?')[0]}")
         try:
             found: dict[str, Any] = json.loads(answer)
         except ValueError:
-            return _checked(status, answer, f"creating in {path}")
+            return _checked(status, answer, f"creating in {path.partition('?')[0]}")
         return found
 
     def replace(self, path: str, body: Body) -> None:
@@ -191,8 +191,8 @@ class KubeApi:
     def _change(self, method: str, path: str, body: Body, content_type: str) -> None:
         status, answer = self._request(method, path, body, content_type)
         if status == HTTPStatus.NOT_FOUND:
-            raise Conflict(f"{path} is gone")
-        _checked(status, answer, f"writing {path}")
+            raise Conflict(f"{path.partition('?')[0]} is gone")
+        _checked(status, answer, f"writing {path.partition('?')[0]}")
 
     def _request(
         self,

@@ -25,6 +25,8 @@ from seawall.domain.step import Event
 _log = logging.getLogger(__name__)
 
 _API_VERSION = f"{GROUP}/{VERSION}"
+_STRICT = "fieldValidation=Strict"
+"""A field that the CRD there does not have is refused: by default it is dropped, and the write succeeds (KEP-2885)."""
 _PREFIX_FIELD = "spec.topics.prefix"
 _EVENT_MESSAGE = 1024
 """Longest message of an Event that the API server takes."""
@@ -103,7 +105,7 @@ class KubeAdapter:
             "metadata": metadata,
             "spec": _dumped(spec),
         }
-        self._api.create(f"/apis/{_API_VERSION}/namespaces/{key.namespace}/{resource.KIND.plural}", body)
+        self._api.create(f"/apis/{_API_VERSION}/namespaces/{key.namespace}/{resource.KIND.plural}?{_STRICT}", body)
 
     def delete(self, obj: AnyResource) -> None:
         """Deletes the object; UID and resource version make it a compare-and-swap."""
@@ -114,7 +116,7 @@ class KubeAdapter:
         """Replaces the spec by a merge patch, whose resource version makes it a compare-and-swap."""
         before = {} if isinstance(obj.spec, InvalidSpec) else _dumped(obj.spec)
         body = {"metadata": _identity(obj), "spec": _patch(before, _dumped(spec))}
-        self._api.merge(path_of(obj.KIND, obj.metadata.key), body)
+        self._api.merge(f"{path_of(obj.KIND, obj.metadata.key)}?{_STRICT}", body)
 
     def replace_status(self, obj: Resource[Any, StatusT], status: StatusT) -> None:
         """Replaces the status: a merge patch would keep what is left out."""
@@ -124,7 +126,7 @@ class KubeAdapter:
             "metadata": _identity(obj),
             "status": obj.written(status),
         }
-        self._api.replace(f"{path_of(obj.KIND, obj.metadata.key)}/status", body)
+        self._api.replace(f"{path_of(obj.KIND, obj.metadata.key)}/status?{_STRICT}", body)
 
     def set_finalizers(self, obj: AnyResource, finalizers: Sequence[str]) -> None:
         """Patches the finalizers; the resource version in the patch makes it a compare-and-swap."""

@@ -26,6 +26,7 @@ _OPTIONS = {
     "enable.auto.commit": False,
     "auto.offset.reset": "error",
     "enable.partition.eof": True,
+    "check.crcs": True,
     "fetch.wait.max.ms": 10,  # with the default, that the end is reached is told half a second later
 }
 
@@ -102,8 +103,8 @@ def _last(options: Mapping[str, str], start: TopicPartition, end: int) -> tuple[
                 found = found if offset >= end else (message.key(), message.value())
             elif error.code() == KafkaError._PARTITION_EOF:  # noqa: SLF001 - confluent-kafka calls it so
                 reached = max(reached, offset)
-            elif error.code() == KafkaError.TOPIC_AUTHORIZATION_FAILED:
-                raise KafkaException(error)
+            elif error.code() == KafkaError.TOPIC_AUTHORIZATION_FAILED or message.topic() is not None:
+                raise KafkaException(error)  # a batch that cannot be read is told once, and passed over
     finally:
         consumer.close()
     return found
