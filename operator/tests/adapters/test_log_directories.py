@@ -28,7 +28,7 @@ def answer(*folders: SimpleNamespace) -> SimpleNamespace:
 
 def an_offline_directory_is_not_told() -> None:
     told = {1: answer(folder(0, wal=7)), 2: answer(folder(0, wal=8), folder(KAFKA_STORAGE_ERROR)), 3: answer(folder(0))}
-    kafka: Any = SimpleNamespace(brokers=lambda: told.keys(), ask=lambda _: told)
+    kafka: Any = SimpleNamespace(brokers=lambda: list(told), ask=lambda _: told)
     sizes = raw_cluster.sizes(kafka, None)
     assert sizes.reported == {1, 3}
     assert sizes.by_partition == {PartitionId("wal", 0): {1: 7, 2: 8}}
