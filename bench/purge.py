@@ -114,7 +114,9 @@ class Writer:
     """One producer."""
 
     def __init__(self, servers: str) -> None:
-        self._producer = Producer({"bootstrap.servers": servers, "linger.ms": 50})
+        # A retry without it lands behind later records: those of a region are then where another one's should be, and
+        # the ledger rightly leaves the topic alone (RecordsOfOthers).
+        self._producer = Producer({"bootstrap.servers": servers, "linger.ms": 50, "enable.idempotence": True})
         self._failed: list[KafkaError] = []
 
     def write(self, topics: Sequence[str], keys: Callable[[str], Sequence[bytes | None]]) -> None:
