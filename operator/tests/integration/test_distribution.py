@@ -163,7 +163,7 @@ def test_sboms_have_all_that_is_pinned(dist: Path) -> None:
         "and so are the others: `make release-test`"
     )
     locks = {"cli": "cli", "operator": "operator", "verification": "verification"}
-    for name, lock in (locks | {"backup": "wire", "subscription": "wire"}).items():
+    for name, lock in (locks | {"backup": "store", "subscription": "store"}).items():
         sbom = json.loads((dist / f"seawall-{version('seawall')}-{name}.cdx.json").read_text())
         pinned = {
             line.split()[0] for line in (ROOT / f"requirements/{lock}.lock").read_text().splitlines() if "==" in line
