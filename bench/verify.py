@@ -19,9 +19,10 @@ from measured_command import Cost, measure
 from report import Result
 from sizes import Sizes
 from wal_load import Load
+from warm_session import session_environment
 
 LEVELS = ("Integrity", "Coverage", "Equivalence")
-HEAP, DAEMON = "1g", "counted_daemon"
+HEAP, DAEMON = "1g", "spark.python.daemon.module=counted_daemon"
 ONE_CORE = "Integrity on one core"
 LOOP, PERF = "confluent-kafka loop, same checks", "kafka-consumer-perf-test"
 GOAL_LOOP, GOAL_CORES, GOAL_MEMORY = 1.5, 1 / 1.7, 1.2
@@ -96,15 +97,12 @@ def verify(folder: Path, load: Load, level: str, cores: int) -> Cost:
     """One verification, which must pass, as a program of its own."""
     request, summary = folder / "request.json", folder / "summary.json"
     request.write_bytes(load.request(level, folder / load.name))
-    here = str(Path(__file__).parent)
-    options = ("--driver-memory", HEAP, "--driver-java-options", f"-Xms{HEAP}")
+    path = os.pathsep.join(filter(None, (str(Path(__file__).parent), os.environ.get("PYTHONPATH"))))
     environment = {
-        "PYTHONPATH": os.pathsep.join(filter(None, (here, os.environ.get("PYTHONPATH")))),
-        "SPARK_MASTER": f"local[{cores}]",
-        "PYSPARK_PYTHON": sys.executable,
         # As an executor of the image starts: otherwise the heap grows because it may, and not because it must.
-        "PYSPARK_SUBMIT_ARGS": " ".join([*options, "--conf", f"spark.python.daemon.module={DAEMON}", "pyspark-shell"]),
-        "SPARK_LOCAL_DIRS": str(folder),
+        **session_environment(folder, HEAP, "--driver-java-options", f"-Xms{HEAP}", "--conf", DAEMON),
+        "SPARK_MASTER": f"local[{cores}]",
+        "PYTHONPATH": path,
     }
     command = [sys.executable, "-m", "replay_verification", "--request", str(request), "--report", "-"]
     return measure([*command, "--summary", str(summary)], environment)

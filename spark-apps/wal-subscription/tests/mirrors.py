@@ -21,7 +21,7 @@ from sparkjob.kafka_options import librdkafka_options
 from sparkjob.wire.batches import Producer
 from sparkjob.wire.connection import Connection
 from sparkjob.wire.kafka_state import KafkaState, TopicState
-from sparkjob.wire.reader import Range, Reader
+from sparkjob.wire.reader import UNCOMMITTED, Range, Reader
 from sparkjob.wire.records import Record
 from wal_subscription.copier import Copied, Job, Sides, copy
 from wal_subscription.micro_batches import MicroBatches
@@ -85,7 +85,7 @@ class Side:
     def log(self, name: str) -> list[Record]:
         """All records, as who reads uncommitted gets them."""
         found = self.of(name)
-        with Reader(self.options, isolation="read_uncommitted") as reader:
+        with Reader(self.options, isolation=UNCOMMITTED) as reader:
             return [record for record, _ in reader.read(Range(name, found.start, found.end))]
 
     def to_json(self) -> dict[str, Any]:

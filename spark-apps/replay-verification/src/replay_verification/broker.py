@@ -7,9 +7,7 @@ from collections.abc import Iterable, Mapping
 from replay_verification.coverage import LAST_TIME, Extent, LogState
 from sparkjob.errors import Interrupted
 from sparkjob.wire.kafka_state import KafkaState
-from sparkjob.wire.reader import Range, RangeGone, Reader
-
-PATIENCE_SECONDS = 30.0
+from sparkjob.wire.reader import UNCOMMITTED, Range, RangeGone, Reader
 
 
 class Broker:
@@ -45,7 +43,7 @@ class Broker:
             Refused: Kafka does not let its user read one of them.
             Interrupted: Kafka does not give one, or there is none: when nobody else leads meanwhile, it is not needed.
         """
-        with Reader(self._options, PATIENCE_SECONDS, "read_uncommitted") as reader:
+        with Reader(self._options, isolation=UNCOMMITTED) as reader:
             return {extent: _last_epoch(reader, extent) for extent in extents}
 
 

@@ -7,11 +7,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from pyspark.sql import SparkSession
 
 from sparkjob.log_records import Chunk, LogRecords
-from sparkjob.wire.reader import Range, Reader
+from sparkjob.wire.reader import PATIENCE_SECONDS, Range, Reader
 from sparkjob.wire.records import no_search_for_cycles
 
-PATIENCE_SECONDS = 30.0
-"""So long a task waits for Kafka: nothing interrupts it meanwhile, so a topic that is gone takes a core as long."""
 _TASKS_PER_CORE = 3
 _LEAST_OFFSETS, _MOST_OFFSETS = 1_000, 1_000_000
 """Of a partition: to begin with one takes longer than to read so few; executors that come late find work, too."""

@@ -20,7 +20,8 @@ from pyspark.sql.types import (
 )
 
 from sparkjob.errors import Refused
-from sparkjob.session import java_of, sentence_of
+from sparkjob.session import sentence_of
+from sparkjob.storage import Storage
 
 _PLAIN_TYPES = (IntegralType, StringType, BooleanType, FloatType, DoubleType, BinaryType)
 
@@ -33,9 +34,10 @@ def read_files(
     Raises:
         Refused: a file cannot be read, does not have a column, or has one of a type that is made of others.
     """
-    place, given = [F.col("_metadata.file_path"), *([F.col("_metadata.row_index")] if numbered else [])], list(names)
+    place = [F.col("_metadata.file_path"), *([F.col("_metadata.row_index")] if numbered else [])]
+    given, storage = list(names), Storage(spark)
     for name in given:
-        _require_columns(spark, folder, name, columns)
+        _require_columns(storage, folder, name, columns)
     try:
         frame = spark.read.parquet(*(f"{folder}/{name}" for name in given))
         chosen = frame.select(*place, *(F.col(f"`{name}`") for name in columns))
@@ -48,23 +50,16 @@ def read_files(
     return chosen
 
 
-def _require_columns(spark: SparkSession, folder: str, name: str, columns: Sequence[str]) -> None:
+def _require_columns(storage: Storage, folder: str, name: str, columns: Sequence[str]) -> None:
     """Spark takes the columns of one file for those of all, and reads those that another one lacks as nulls.
 
     (ParquetUtils.inferSchema of Spark 4.0.0 without mergeSchema: "just assume all schemas are consistent".)
     """
-    java, configuration = java_of(spark), spark.sparkContext._jsc.hadoopConfiguration()  # noqa: SLF001 - pyspark has no other door
-    parquet = java.org.apache.parquet.hadoop
     try:
-        file = parquet.util.HadoopInputFile.fromPath(java.org.apache.hadoop.fs.Path(f"{folder}/{name}"), configuration)
-        reader = parquet.ParquetFileReader.open(file)
-        try:
-            found = {str(field.getName()) for field in reader.getFileMetaData().getSchema().getFields()}
-        finally:
-            reader.close()
+        missing = set(columns) - storage.parquet_columns(f"{folder}/{name}")
     except Py4JJavaError as error:
         raise Refused(f"the snapshot {folder} cannot be read: {sentence_of(error)}") from None
-    if missing := set(columns) - found:
+    if missing:
         raise Refused(f"the snapshot {folder} cannot be read: {name} has no column {min(missing)}")
 
 

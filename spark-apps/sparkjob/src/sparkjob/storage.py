@@ -34,6 +34,20 @@ class Storage:
         except Py4JJavaError as error:
             raise Refused(f"{uri} cannot be read: {sentence_of(error)}") from None
 
+    def parquet_columns(self, uri: str) -> set[str]:
+        """The columns that the footer of a Parquet file names.
+
+        Raises:
+            Py4JJavaError: Storage failed, or it is no such file.
+        """
+        path, _ = self._open(uri)
+        parquet = self._java.org.apache.parquet.hadoop
+        reader = parquet.ParquetFileReader.open(parquet.util.HadoopInputFile.fromPath(path, self._configuration))
+        try:
+            return {str(field.getName()) for field in reader.getFileMetaData().getSchema().getFields()}
+        finally:
+            reader.close()
+
     def check_writable(self, uri: str) -> None:
         """Makes the file's folder, so that a report without a place is refused before hours of reading.
 

@@ -12,11 +12,11 @@ from dataclasses import dataclass
 
 from sparkjob.wire.batches import Batch, Producer, batches, nulls
 from sparkjob.wire.connection import Connection
-from sparkjob.wire.reader import Range, Reader
+from sparkjob.wire.reader import UNCOMMITTED, Range, Reader
 from wal_subscription.joining import joined
 from wal_subscription.log_batches import Damaged, LogBatch
 from wal_subscription.outcome import outcome_of
-from wal_subscription.overlap import UNCOMMITTED, require_same
+from wal_subscription.overlap import require_same
 from wal_subscription.request import Topic
 from wal_subscription.source import LogSource, connect
 from wal_subscription.stops import Stop, TooLarge, Trouble

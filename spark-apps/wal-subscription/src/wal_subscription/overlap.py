@@ -5,13 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 
 from sparkjob.errors import Interrupted, Refused
-from sparkjob.wire.reader import Range, RangeGone, Reader
+from sparkjob.wire.reader import UNCOMMITTED, Range, RangeGone, Reader
 from sparkjob.wire.records import Record
 from wal_subscription.log_batches import LogBatch
 from wal_subscription.stops import MustStop, Reason, Stop, Trouble
 
-UNCOMMITTED = "read_uncommitted"
-"""As the database reads: what was aborted, too."""
 Fetch = Callable[[int], Sequence[LogBatch]]
 
 

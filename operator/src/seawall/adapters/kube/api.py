@@ -102,13 +102,13 @@ class KubeApi:
     def get(self, path: str) -> dict[str, Any] | None:
         """Reads an object; None when the API server says 404, and for no other answer."""
         status, answer = self._request("GET", path)
-        what = f"reading {path.partition('?')[0]}"  # a query may have the key to the operator's pages
+        what = f"reading {_shown(path)}"
         return None if status == HTTPStatus.NOT_FOUND else _checked(status, answer, what)
 
     def read_text(self, path: str) -> str | None:
         """Reads what is no JSON, as a log; None when the API server says 404, and for no other answer."""
         status, answer = self._request("GET", path, accept="*/*")
-        what = f"reading {path.partition('?')[0]}"
+        what = f"reading {_shown(path)}"
         if status == HTTPStatus.NOT_FOUND:
             return None
         _require_success(status, answer, what)
@@ -131,7 +131,7 @@ class KubeApi:
 
     def create(self, path: str, body: Body) -> dict[str, Any]:
         """Creates an object, and returns it as it is there. Conflict: it exists."""
-        return _checked(*self._request("POST", path, body), f"creating in {path.partition('?')[0]}")
+        return _checked(*self._request("POST", path, body), f"creating in {_shown(path)}")
 
     def create_as(self, token: str, path: str, body: Body) -> tuple[int, dict[str, Any]]:
         """Creates an object as whoever has this token; only of a connection that is anonymous.
@@ -156,11 +156,11 @@ class KubeApi:
         """
         status, answer = self._request("POST", path, body)
         if status not in answers:
-            return _checked(status, answer, f"creating in {path.partition('?')[0]}")
+            return _checked(status, answer, f"creating in {_shown(path)}")
         try:
             found: dict[str, Any] = json.loads(answer)
         except ValueError:
-            return _checked(status, answer, f"creating in {path.partition('?')[0]}")
+            return _checked(status, answer, f"creating in {_shown(path)}")
         return found
 
     def replace(self, path: str, body: Body) -> None:
@@ -191,8 +191,8 @@ class KubeApi:
     def _change(self, method: str, path: str, body: Body, content_type: str) -> None:
         status, answer = self._request(method, path, body, content_type)
         if status == HTTPStatus.NOT_FOUND:
-            raise Conflict(f"{path.partition('?')[0]} is gone")
-        _checked(status, answer, f"writing {path.partition('?')[0]}")
+            raise Conflict(f"{_shown(path)} is gone")
+        _checked(status, answer, f"writing {_shown(path)}")
 
     def _request(
         self,
@@ -215,7 +215,7 @@ class KubeApi:
         headers: Mapping[str, str] | None = None,
     ) -> tuple[int, bytes, str]:
         """Status, body and content type of an answer."""
-        asked = path.partition("?")[0]  # a query may have the key to the operator's pages
+        asked = _shown(path)
         try:  # the token is read anew now and then: of a file that the kubelet replaces, or by a program
             shown = {"Accept": accept, "Content-Type": content_type, **(headers or {}), **self.shown_to_pods(path)}
             request = self._client.param_serialize(
@@ -241,6 +241,11 @@ class KubeApi:
             return {}
         found = self._client.configuration.auth_settings().get("BearerToken")
         return {} if found is None else {PERSON_HEADER: found["value"]}
+
+
+def _shown(path: str) -> str:
+    """A path as sentences have it: a query may have the key to the operator's pages."""
+    return path.partition("?")[0]
 
 
 def _without_credentials(known: Configuration) -> Configuration:

@@ -15,6 +15,8 @@ from sparkjob.wire.trouble import Trouble
 
 PATIENCE_SECONDS = 30.0
 """So long nothing new may come."""
+COMMITTED, UNCOMMITTED = "read_committed", "read_uncommitted"
+"""The latter as the database reads: what was aborted, too."""
 _POLL_SECONDS = 0.1
 """What a range costs at most that ends in a gap; one that does not is answered at once."""
 _MOST_MESSAGES, _FIRST_MESSAGES = 2_000, 16
@@ -65,7 +67,7 @@ class Reader:
     """
 
     def __init__(
-        self, options: Mapping[str, str], patience: float = PATIENCE_SECONDS, isolation: str = "read_committed"
+        self, options: Mapping[str, str], patience: float = PATIENCE_SECONDS, isolation: str = COMMITTED
     ) -> None:
         self._options = {**_OPTIONS, "isolation.level": isolation, **options}
         self._patience = patience

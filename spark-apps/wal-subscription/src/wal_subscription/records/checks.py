@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from kafka.protocol.metadata import MetadataRequest
 
 from sparkjob.wire.connection import Connection, name_of, uuid_of
-from sparkjob.wire.reader import Range, Reader
+from sparkjob.wire.reader import UNCOMMITTED, Range, Reader
 from sparkjob.wire.records import Record, digest_of
 from wal_subscription.asked import OfGlobs, OfRun, OfTopic, SourceTopic
 from wal_subscription.records.decoder import Poison, UnknownTable
@@ -16,8 +16,6 @@ from wal_subscription.records.snapshot import Base
 from wal_subscription.stops import MustStop, Reason, Stop, Trouble
 from walrecord.region import table_id
 
-UNCOMMITTED = "read_uncommitted"
-"""As the database reads: what was aborted, too."""
 PATIENCE_SECONDS = 10.0
 
 

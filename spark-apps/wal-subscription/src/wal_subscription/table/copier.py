@@ -17,12 +17,11 @@ from dataclasses import replace
 
 from sparkjob.bucket import Bucket
 from sparkjob.wire.connection import Connection
-from sparkjob.wire.reader import Range, Reader
+from sparkjob.wire.reader import UNCOMMITTED, Range, Reader
 from sparkjob.wire.records import Record
 from wal_subscription.records.beginning import Beginning, beginning_at, first_place
 from wal_subscription.records.checks import (
     PATIENCE_SECONDS,
-    UNCOMMITTED,
     digest_before,
     require_ids,
     require_leader,
