@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from tempfile import TemporaryDirectory
+from typing import Any
 
 import pytest
 
+from sparkjob.errors import Interrupted
 from sparkjob.wire.epochs import Piece
 from sparkjob.wire.kafka_state import TopicState
-from sparkjob.wire.reader import Range
+from sparkjob.wire.reader import Range, RangeGone
 from sparkjob.wire.records import Record
 from tests.support.log_readers import reader_of
 from wal_backup import task
-from wal_backup.backup import pieces_of
+from wal_backup.backup import _require_last_record, pieces_of
 from wal_backup.manifest import LastRecord
 from wal_backup.request import TopicRange
 from wal_backup.store import Folder
@@ -67,3 +69,31 @@ def test_what_was_read_is_told_by_epochs() -> None:
     none = RangeRead("t", 100, ((100, 120),), (), None)
     pieces = pieces_of([TaskResult((read, none), (), ())])
     assert pieces == {"t": [Piece(3, 50, 80), Piece(4, 85, 90), Piece(5, 90, 98)]}
+
+
+class Gone:
+    """A log that has moved on from what is read, and what it is by then."""
+
+    def __init__(self, state: TopicState | None) -> None:
+        self._state = state
+
+    def read(self, wanted: Range) -> None:
+        raise RangeGone(f"topic {wanted.topic} does not have offset {wanted.start} any more")
+
+    def topics(self, names: list[str]) -> dict[str, TopicState]:
+        return {} if self._state is None else dict.fromkeys(names, self._state)
+
+
+def last_record_is_asked_for(state: TopicState | None) -> None:
+    gone: Any = Gone(state)
+    _require_last_record(gone, gone, WANTED, LastRecord(97, "digest"))
+
+
+def test_the_last_record_of_the_parent_may_be_purged() -> None:
+    last_record_is_asked_for(TopicState("id", 98, 120))
+
+
+@pytest.mark.parametrize("state", [TopicState("id", 97, 120), TopicState("id", 0, 90), None])
+def test_the_last_record_of_the_parent_is_not_taken_for_purged_where_the_log_was_cut(state: TopicState | None) -> None:
+    with pytest.raises(Interrupted, match="did not give its record at offset 97"):
+        last_record_is_asked_for(state)

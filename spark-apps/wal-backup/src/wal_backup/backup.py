@@ -87,7 +87,7 @@ class Backup:
         self._require_no_fork(place)
         self._require(kafka)
         if parent is not None:
-            self._require_continues(parent)
+            self._require_continues(kafka, parent)
         try:
             results = self._read()
         except Exception:
@@ -166,7 +166,7 @@ class Backup:
         if cut is not None:
             raise LogChanged(cut)
 
-    def _require_continues(self, parent: Manifest) -> None:
+    def _require_continues(self, kafka: KafkaState, parent: Manifest) -> None:
         """Each topic of the parent goes on where it ended, in the same log: nothing is glued over a gap."""
         before = {topic.name: topic for topic in parent.topics}
         with Reader(self._options) as reader:
@@ -174,7 +174,7 @@ class Backup:
                 old = before.get(topic.name)
                 if old is not None:
                     _require_same_log(topic, old)
-                    _require_last_record(reader, topic, parent.last_records.get(topic.name))
+                    _require_last_record(reader, kafka, topic, parent.last_records.get(topic.name))
 
     def _read(self) -> list[TaskResult]:
         request, options = self._request, self._options
@@ -240,13 +240,16 @@ def _require_same_log(topic: TopicRange, old: TopicBackup) -> None:
         raise LogChanged(f"topic {topic.name} was backed up to offset {old.end}, and this goes on at {topic.start}")
 
 
-def _require_last_record(reader: Reader, topic: TopicRange, last: LastRecord | None) -> None:
+def _require_last_record(reader: Reader, kafka: KafkaState, topic: TopicRange, last: LastRecord | None) -> None:
     """The newest record that was backed up, if it is still there, is the same: no tail was lost and written anew."""
     if last is None:
         return
     try:
         found = [record for record, _ in reader.read(Range(topic.name, last.offset, last.offset + 1))]
-    except RangeGone:
+    except RangeGone as gone:
+        state = kafka.topics([topic.name]).get(topic.name)
+        if state is None or state.start <= last.offset:  # a log that was cut does not have it either, for a moment
+            raise Interrupted(f"topic {topic.name} did not give its record at offset {last.offset}: {gone}") from None
         return  # it was purged meanwhile, which it may be: it is backed up
     if digest_of(found) != last.digest:
         raise LogChanged(f"topic {topic.name} has another record at offset {last.offset} than was backed up")
