@@ -20,6 +20,7 @@ from seawall.domain.datanodes.scans import KEYLESS, NOT_JSON
 from seawall.domain.errors import OutsideUnavailable, Refused
 from seawall.domain.kafka import Configs, KafkaConnection, KafkaView, NewTopic
 from seawall.domain.kafka_log import (
+    AskedEpoch,
     Deleted,
     DeleteOutcome,
     DeleteRefused,
@@ -278,7 +279,7 @@ def test_each_topic_has_its_own_answer(world: World) -> None:
     answers: list[dict[str, object]] = [
         dict(logs.describe_topics(asked)),
         dict(logs.describe_offsets(asked)),
-        dict(logs.describe_epoch_ends(dict.fromkeys(asked, 0))),
+        dict(logs.describe_epoch_ends(dict.fromkeys(asked, AskedEpoch(0, 0)))),
         dict(logs.describe_sizes(asked)),
         dict(logs.find_first_since(asked, LONG_AGO)),
     ]
@@ -300,7 +301,7 @@ def test_a_topic_that_does_not_exist_is_told_also_when_nobody_asks_about_another
     answers: list[dict[str, object]] = [
         dict(logs.describe_topics([gone])),
         dict(logs.describe_offsets([gone])),
-        dict(logs.describe_epoch_ends({gone: 0})),
+        dict(logs.describe_epoch_ends({gone: AskedEpoch(0, 0)})),
         dict(logs.describe_sizes([gone])),
         dict(logs.find_first_since([gone], LONG_AGO)),
     ]
@@ -409,14 +410,23 @@ def test_the_first_record_since_a_time_is_found_by_the_timestamps_of_the_records
 def test_an_epoch_ends_where_the_log_ends_while_its_leader_leads(world: World) -> None:
     topic = world.create(records=4)
     offsets = world.offsets(topic)
-    assert world.logs.describe_epoch_ends({topic: offsets.leader_epoch}) == {
+    assert world.logs.describe_epoch_ends({topic: AskedEpoch(offsets.leader_epoch, offsets.leader_epoch)}) == {
         topic: EpochEnd(offsets.leader_epoch, offsets.high_watermark)
     }
 
 
 def test_an_epoch_that_never_was_is_unknown(world: World) -> None:
     topic = world.create(records=4)
-    assert world.logs.describe_epoch_ends({topic: world.offsets(topic).leader_epoch + 5}) == {topic: EpochUnknown()}
+    now = world.offsets(topic).leader_epoch
+    assert world.logs.describe_epoch_ends({topic: AskedEpoch(now + 5, now)}) == {topic: EpochUnknown()}
+
+
+def test_a_broker_that_was_replaced_as_leader_does_not_say_where_an_epoch_ended(world: World) -> None:
+    """It has not heard of the epoch that the offsets are of."""
+    topic = world.create(records=4)
+    now = world.offsets(topic).leader_epoch
+    answers = world.logs.describe_epoch_ends({topic: AskedEpoch(now, now + 1)})
+    assert why(answers[topic]) is TopicTrouble.UNANSWERED
 
 
 def test_the_first_record_without_a_key_is_found_and_what_lies_behind_it_too(world: World) -> None:
@@ -511,7 +521,7 @@ def test_nobody_at_the_address_leaves_every_topic_unanswered(world: World) -> No
     for answers in (
         logs.describe_topics(["a", "b"]),
         logs.describe_offsets(["a", "b"]),
-        logs.describe_epoch_ends({"a": 0, "b": 1}),
+        logs.describe_epoch_ends({"a": AskedEpoch(0, 0), "b": AskedEpoch(1, 1)}),
         logs.describe_sizes(["a", "b"]),
         logs.find_first_since(["a", "b"], LONG_AGO),
     ):
@@ -537,7 +547,7 @@ def test_a_broker_that_is_down_leaves_only_its_own_topics_unanswered_and_others_
         logs, spent = world.logs, time.process_time()
         answers: list[dict[str, object]] = [
             dict(logs.describe_offsets(asked)),
-            dict(logs.describe_epoch_ends(dict.fromkeys(asked, 0))),
+            dict(logs.describe_epoch_ends(dict.fromkeys(asked, AskedEpoch(0, 0)))),
             dict(logs.describe_offsets(asked)),
             dict(logs.find_first_since(asked, LONG_AGO)),
             dict(logs.describe_sizes(asked)),
@@ -556,8 +566,10 @@ def test_a_broker_that_is_down_leaves_only_its_own_topics_unanswered_and_others_
             "another leader leads",
             explain=lambda: (before, world.logs.describe_offsets([spread]), world.logs.describe_topics([spread])),
         )
-        ends = world.logs.describe_epoch_ends({spread: before.leader_epoch})
+        ends = world.logs.describe_epoch_ends({spread: AskedEpoch(before.leader_epoch, epoch(world, spread))})
         assert ends == {spread: EpochEnd(before.leader_epoch, before.high_watermark)}
+        late = world.logs.describe_epoch_ends({spread: AskedEpoch(before.leader_epoch, before.leader_epoch)})
+        assert why(late[spread]) is TopicTrouble.UNANSWERED, "the offsets are of before the election"
     finally:
         world.bed.start(broker)
     wait_until(lambda: world.is_led(dead), "it is led again")
@@ -590,7 +602,7 @@ def test_an_unclean_election_is_seen_by_the_end_of_the_epoch_remembered(world: W
     world.bed.produce(topic, 10)
     assert world.ends(topic) == (0, 15)
     seen_before_the_loss = 8
-    (end,) = world.logs.describe_epoch_ends({topic: before.leader_epoch}).values()
+    (end,) = world.logs.describe_epoch_ends({topic: AskedEpoch(before.leader_epoch, epoch(world, topic))}).values()
     assert isinstance(end, EpochEnd)
     assert end.end_offset == 5 < seen_before_the_loss
 

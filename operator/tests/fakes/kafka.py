@@ -101,6 +101,8 @@ class FakeKafka:
 
     Attributes:
         unreachable: what `view` answers instead of the cluster, if anything; other calls then are unavailable.
+        deposed: logs as a broker has them that led, was replaced, and has not heard of it: who asks by another broker's
+            metadata than the client of the offsets may be sent to it.
         offline: brokers that are down.
         refuse: refuses configs beyond what Kafka itself refuses.
         unkept: configs that it takes and does not keep, as some services do.
@@ -127,6 +129,7 @@ class FakeKafka:
         self.brokers = tuple(range(1, brokers + 1))
         self.topics: dict[str, FakeTopic] = {}
         self.gone: dict[str, GoneTopic] = {}
+        self.deposed: dict[str, FakeLog] = {}
         self.offline: set[int] = set()
         self.unreachable: NoKafka | None = None
         self.refuse: Refusal = lambda _topic, _config, _value: None

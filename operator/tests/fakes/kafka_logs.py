@@ -14,6 +14,7 @@ from seawall.adapters.kafka.topic_answers import failure_of, refused_names, unan
 from seawall.domain.datanodes.scans import describe_unreadable
 from seawall.domain.errors import OutsideUnavailable, Refused
 from seawall.domain.kafka_log import (
+    AskedEpoch,
     Deleted,
     DeleteOutcome,
     DeleteRefused,
@@ -37,6 +38,10 @@ from tests.fakes.kafka_log import FakeLog
 
 if TYPE_CHECKING:  # they import this module
     from tests.fakes.kafka import FakeKafka, FakeTopic
+
+
+ANY_EPOCH = -1
+"""Who asks so believes whoever answers."""
 
 
 class FakeKafkaLogs:
@@ -73,10 +78,12 @@ class FakeKafkaLogs:
             for name, topic in found.items()
         }
 
-    def describe_epoch_ends(self, epochs: Mapping[str, int]) -> Mapping[str, EpochEnd | EpochUnknown | TopicFailure]:
-        """Where the given epochs end."""
+    def describe_epoch_ends(
+        self, epochs: Mapping[str, AskedEpoch]
+    ) -> Mapping[str, EpochEnd | EpochUnknown | TopicFailure]:
+        """Where the given epochs end, as who is taken for the leader has it."""
         self.kafka.count("describe_epoch_ends")
-        return {name: self._epoch_end(name, epoch) for name, epoch in epochs.items()}
+        return {name: self._epoch_end(name, asked) for name, asked in epochs.items()}
 
     def describe_sizes(self, topics: Collection[str]) -> Mapping[str, LogSizes | TopicFailure]:
         """Bytes on disk, as the brokers that are up tell."""
@@ -203,11 +210,16 @@ class FakeKafkaLogs:
     def _described(self, topic: FakeTopic) -> DescribedTopic:
         return DescribedTopic(topic.log.topic_id, self.kafka.recorded(topic))
 
-    def _epoch_end(self, name: str, epoch: int) -> EpochEnd | EpochUnknown | TopicFailure:
+    def _epoch_end(self, name: str, asked: AskedEpoch) -> EpochEnd | EpochUnknown | TopicFailure:
         topic = self._find(name)
         if isinstance(topic, TopicFailure):
             return topic
-        found = topic.log.end_of(epoch)
+        log = self.kafka.deposed.get(name, topic.log)
+        if asked.current not in {ANY_EPOCH, log.epoch}:
+            is_behind = asked.current > log.epoch
+            code = KafkaError.UNKNOWN_LEADER_EPOCH if is_behind else KafkaError.FENCED_LEADER_EPOCH
+            return failure_of(name, KafkaError(code))
+        found = log.end_of(asked.epoch)
         return EpochUnknown() if found is None else EpochEnd(*found)
 
     def _sizes(self, name: str) -> LogSizes | TopicFailure:

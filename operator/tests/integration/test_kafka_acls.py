@@ -15,6 +15,7 @@ from seawall.adapters.kafka.admin import ConfluentKafkaAdmin
 from seawall.domain.errors import OutsideUnavailable, Refused
 from seawall.domain.kafka import ConfigChange, KafkaConnection, KafkaView, NewTopic
 from seawall.domain.kafka_log import (
+    AskedEpoch,
     Deleted,
     DeleteRefused,
     DescribedTopic,
@@ -126,7 +127,7 @@ def read(user: User) -> str:
     answers = [
         user.logs.describe_topics([TOPIC])[TOPIC],
         user.logs.describe_offsets([TOPIC])[TOPIC],
-        user.logs.describe_epoch_ends({TOPIC: 0})[TOPIC],
+        user.logs.describe_epoch_ends({TOPIC: AskedEpoch(0, 0)})[TOPIC],
     ]
     failures = [answer for answer in answers if isinstance(answer, TopicFailure)]
     assert {failure.why for failure in failures} <= {TopicTrouble.REFUSED}

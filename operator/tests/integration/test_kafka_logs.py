@@ -10,7 +10,7 @@ import pytest
 from seawall.adapters.kafka.admin import ConfluentKafkaAdmin
 from seawall.adapters.kafka.logs import ConfluentKafkaLogs
 from seawall.domain.kafka import KafkaConnection, NewTopic
-from seawall.domain.kafka_log import Deleted, DeleteRefused, DeleteUnknown, LogOffsets, LogSizes, TopicFailure
+from seawall.domain.kafka_log import AskedEpoch, Deleted, DeleteRefused, DeleteUnknown, LogOffsets, LogSizes, TopicFailure
 from seawall_e2e.loopback import KafkaProcesses
 from seawall_e2e.waiting import wait_until
 from tests.support.counting_proxy import (
@@ -69,7 +69,7 @@ CALLS: dict[str, tuple[Call, dict[int, int]]] = {
     "describe_topics": (lambda logs, topics: logs.describe_topics(topics), {}),
     "describe_offsets": (lambda logs, topics: logs.describe_offsets(topics), {LIST_OFFSETS: 2}),
     "describe_epoch_ends": (
-        lambda logs, topics: logs.describe_epoch_ends(dict.fromkeys(topics, 0)),
+        lambda logs, topics: logs.describe_epoch_ends(dict.fromkeys(topics, AskedEpoch(0, 0))),
         {OFFSET_FOR_LEADER_EPOCH: 1},
     ),
     "describe_sizes": (lambda logs, topics: logs.describe_sizes(topics), {DESCRIBE_LOG_DIRS: 1}),

@@ -16,7 +16,7 @@ from seawall.adapters.kafka.admin import ConfluentKafkaAdmin
 from seawall.adapters.kafka.logs import ConfluentKafkaLogs
 from seawall.domain.errors import OutsideUnavailable
 from seawall.domain.kafka import KafkaConnection, NewTopic
-from seawall.domain.kafka_log import DeleteRefused, DeleteUnknown, LogOffsets, TopicFailure, TopicTrouble
+from seawall.domain.kafka_log import AskedEpoch, DeleteRefused, DeleteUnknown, LogOffsets, TopicFailure, TopicTrouble
 from seawall.domain.partitions import PartitionId, Throttles
 from seawall_e2e.loopback import KafkaProcesses
 from seawall_e2e.waiting import wait_until
@@ -54,7 +54,7 @@ def ask_everything(logs: ConfluentKafkaLogs) -> list[object]:
     return [
         logs.describe_topics([TOPIC])[TOPIC],
         logs.describe_offsets([TOPIC])[TOPIC],
-        logs.describe_epoch_ends({TOPIC: 0})[TOPIC],
+        logs.describe_epoch_ends({TOPIC: AskedEpoch(0, 0)})[TOPIC],
         logs.describe_sizes([TOPIC])[TOPIC],
         logs.delete_records({TOPIC: 1})[TOPIC],
     ]

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+from copy import deepcopy
 from typing import Any
 
 import pytest
@@ -235,9 +236,30 @@ def test_a_log_that_was_cut_and_grew_beyond_between_two_observations_is_noticed(
     assert world.records()["wal_1"].broken
 
 
+def test_a_leader_that_was_replaced_and_does_not_know_it_is_not_asked_where_its_epoch_ended() -> None:
+    """It has the log as it was: nobody would ever ask again, once the record is of the next epoch."""
+    world = World()
+    watcher = watch(world)
+    for topic in TOPICS:
+        world.write(topic, 500)
+    look(world, watcher, times=3)
+    log = world.kafka.topics["wal_1"].log
+    world.kafka.deposed["wal_1"] = deepcopy(log)
+    world.foreign.add("wal_1")
+    log.truncate(60)
+    log.append(900)
+    page = look(world, watcher, times=3)
+    assert {line.name: line.reason for line in page.lines}["wal_1"] is Reason.OFFSETS_UNKNOWN
+    assert world.records()["wal_1"].leader_epoch == 0, "it is as it was before"
+    del world.kafka.deposed["wal_1"]
+    page = look(world, watcher, times=2)
+    assert {line.name: line.reason for line in page.lines}["wal_1"] is Reason.FENCE_BROKEN
+
+
 def test_every_guard_against_the_wrong_database_is_missed_when_it_is_taken_away() -> None:
     from seawall import observe  # noqa: PLC0415 - what is patched
     from seawall.domain.ledger import fence  # noqa: PLC0415
+    from seawall.observe import topic_logs  # noqa: PLC0415
     from seawall.observe.memory import LogWitnesses  # noqa: PLC0415
 
     def no_pin(patch: pytest.MonkeyPatch) -> None:
@@ -293,6 +315,10 @@ def test_every_guard_against_the_wrong_database_is_missed_when_it_is_taken_away(
                 test_the_version_of_a_datanode_that_reports_and_is_not_listed_is_one_that_nobody_knows,
             ),
             (no_revisions, test_a_metadata_store_that_was_restored_from_yesterday_purges_nothing),
+            (
+                rewritten(topic_logs, "read_epoch_ends", "epoch, current)", "epoch, -1)", observe.reading),
+                test_a_leader_that_was_replaced_and_does_not_know_it_is_not_asked_where_its_epoch_ended,
+            ),
             (cuts_forgotten, test_a_log_that_was_cut_and_grew_beyond_between_two_observations_is_noticed),
         ]
     )

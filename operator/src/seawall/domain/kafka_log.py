@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import NamedTuple
 
 from seawall.domain.kafka import Topic
 
@@ -104,6 +105,19 @@ class Scanned:
     position: int
     unreadable: int | None = None
     what: str = ""
+
+
+class AskedEpoch(NamedTuple):
+    """A leader epoch whose end is asked for.
+
+    Attributes:
+        epoch: the one that was remembered.
+        current: the one that leads by now, as the log's offsets told. A broker of another one does not answer, above all
+            one that led before, and has not heard that it was replaced (KIP-320).
+    """
+
+    epoch: int
+    current: int
 
 
 @dataclass(frozen=True, slots=True)

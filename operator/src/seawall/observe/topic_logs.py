@@ -9,6 +9,7 @@ from seawall.api.v1alpha1.topic_pool import TopicsSpec
 from seawall.domain.errors import OutsideUnavailable, Refused
 from seawall.domain.kafka import MIN_ISR, Configs, KafkaView
 from seawall.domain.kafka_log import (
+    AskedEpoch,
     DescribedTopic,
     EpochEnd,
     EpochUnknown,
@@ -93,14 +94,17 @@ def read_epoch_ends(
 
     An epoch that the log never had ends at 0: everything of it is gone, or this is another log. A topic that Kafka did
     not answer for counts as not looked at, its offsets too: else a record would be renewed over a cut that nobody saw.
+    Whoever leads in another epoch than the offsets are of does not answer: the end must be of the same log.
 
     Raises:
         Blocked: the connection makes no sense.
     """
     asked = {
-        name: record.leader_epoch
+        name: AskedEpoch(record.leader_epoch, current)
         for name, record in records.items()
-        if record.leader_epoch is not None and _is_worth_asking(record, known[name])
+        if record.leader_epoch is not None
+        and (current := known[name].leader_epoch) is not None
+        and _is_worth_asking(record, known[name])
     }
     try:
         answers = logs.describe_epoch_ends(asked) if asked else {}

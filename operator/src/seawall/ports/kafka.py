@@ -8,6 +8,7 @@ from typing import Protocol
 
 from seawall.domain.kafka import ConfigChange, Configs, KafkaView, NewTopic, NoKafka
 from seawall.domain.kafka_log import (
+    AskedEpoch,
     DeleteOutcome,
     DescribedTopic,
     EpochEnd,
@@ -149,7 +150,9 @@ class KafkaLogs(Protocol):
         """The first record of each log whose timestamp is at or after `since`."""
         ...
 
-    def describe_epoch_ends(self, epochs: Mapping[str, int]) -> Mapping[str, EpochEnd | EpochUnknown | TopicFailure]:
+    def describe_epoch_ends(
+        self, epochs: Mapping[str, AskedEpoch]
+    ) -> Mapping[str, EpochEnd | EpochUnknown | TopicFailure]:
         """Where the given epoch of each topic ends now; worth asking when a leader epoch is not the one remembered."""
         ...
 

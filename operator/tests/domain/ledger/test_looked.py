@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, cast
 
-from seawall.domain.kafka_log import EpochEnd, EpochUnknown, TopicFailure, TopicTrouble
+from seawall.domain.kafka_log import AskedEpoch, EpochEnd, EpochUnknown, TopicFailure, TopicTrouble
 from seawall.domain.ledger.intents import FenceRecord
 from seawall.domain.ledger.observation import read_shards
 from seawall.domain.ledger.shards import IntentShard
@@ -28,8 +28,9 @@ class Epochs:
     def __init__(self, answers: Mapping[str, EpochEnd | EpochUnknown | TopicFailure]) -> None:
         self._answers = answers
 
-    def describe_epoch_ends(self, epochs: Mapping[str, int]) -> Mapping[str, Any]:
+    def describe_epoch_ends(self, epochs: Mapping[str, AskedEpoch]) -> Mapping[str, Any]:
         """The answers to what is asked."""
+        assert set(epochs.values()) <= {AskedEpoch(5, 6)}, "of the epoch that the offsets are of"
         return {name: self._answers[name] for name in epochs}
 
 

@@ -30,6 +30,7 @@ from seawall.adapters.kafka.values import log_offsets_of
 from seawall.domain.errors import OutsideUnavailable
 from seawall.domain.kafka import NoKafka
 from seawall.domain.kafka_log import (
+    AskedEpoch,
     Deleted,
     DeleteOutcome,
     DeleteRefused,
@@ -87,7 +88,9 @@ class ConfluentKafkaLogs:
         """The first record of each log whose timestamp is at or after `since`."""
         return self._read(lambda client, seconds: find_first_since(client, topics, since, seconds))
 
-    def describe_epoch_ends(self, epochs: Mapping[str, int]) -> Mapping[str, EpochEnd | EpochUnknown | TopicFailure]:
+    def describe_epoch_ends(
+        self, epochs: Mapping[str, AskedEpoch]
+    ) -> Mapping[str, EpochEnd | EpochUnknown | TopicFailure]:
         """Where the given epoch of each topic ends now."""
         return raw_logs.describe_epoch_ends(self._client.connection, epochs, self._request_timeout)
 

@@ -14,7 +14,7 @@ from seawall.adapters.kafka.raw import RawKafka, Silence, connect
 from seawall.adapters.kafka.raw_cluster import replica_sizes, sizes_request
 from seawall.adapters.kafka.topic_answers import failure_of, refused_names, unanswered
 from seawall.domain.kafka import KafkaConnection
-from seawall.domain.kafka_log import EpochEnd, EpochUnknown, LogSizes, TopicFailure
+from seawall.domain.kafka_log import AskedEpoch, EpochEnd, EpochUnknown, LogSizes, TopicFailure
 
 FoundT = TypeVar("FoundT")
 
@@ -22,14 +22,12 @@ CONSUMER = -1
 """The replica id of those that are none: Kafka then asks for the right to describe the topic, not the cluster."""
 WAL_PARTITION = 0
 """A WAL topic has no other."""
-ANY_EPOCH = -1
-"""The leader is not asked whether it is of the epoch that we know."""
 
 
 def describe_epoch_ends(
-    connection: KafkaConnection, epochs: Mapping[str, int], seconds: float
+    connection: KafkaConnection, epochs: Mapping[str, AskedEpoch], seconds: float
 ) -> dict[str, EpochEnd | EpochUnknown | TopicFailure]:
-    """By topic where an epoch ended."""
+    """By topic where an epoch ended. Who is taken for the leader may be one that was replaced: the epoch says so."""
 
     def read(reported: Any) -> dict[str, EpochEnd | EpochUnknown | TopicFailure]:
         return {result.topic: _epoch_end(result.topic, result.partitions[0]) for result in reported.topics}
@@ -114,20 +112,16 @@ def _leader_of(described: Any) -> int | TopicFailure:
     return int(first.leader_id)
 
 
-def _epochs_request(epochs: Mapping[str, int], topics: Collection[str]) -> OffsetForLeaderEpochRequest:
+def _epochs_request(epochs: Mapping[str, AskedEpoch], topics: Collection[str]) -> OffsetForLeaderEpochRequest:
     of_topic = OffsetForLeaderEpochRequest.OffsetForLeaderTopic
     of_partition = of_topic.OffsetForLeaderPartition
+
+    def asked(epoch: int, current: int) -> Any:
+        return of_partition(partition=WAL_PARTITION, current_leader_epoch=current, leader_epoch=epoch)
+
     return OffsetForLeaderEpochRequest(
         replica_id=CONSUMER,
-        topics=[
-            of_topic(
-                topic=topic,
-                partitions=[
-                    of_partition(partition=WAL_PARTITION, current_leader_epoch=ANY_EPOCH, leader_epoch=epochs[topic])
-                ],
-            )
-            for topic in topics
-        ],
+        topics=[of_topic(topic=topic, partitions=[asked(*epochs[topic])]) for topic in topics],
     )
 
 
