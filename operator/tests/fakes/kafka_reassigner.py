@@ -221,6 +221,8 @@ class FakeReassigner:
         topic: FakeTopic | None = self.kafka.topics.get(name)
         if topic is None or topic.views_until_seen > 0:
             return failure_of(name, KafkaError(KafkaError.UNKNOWN_TOPIC_OR_PART))
+        if name in self.kafka.refuses_topics:
+            return failure_of(name, KafkaError(KafkaError.TOPIC_AUTHORIZATION_FAILED))
         return topic
 
     def _partitions(self, topic: FakeTopic) -> tuple[Partition, ...]:

@@ -196,6 +196,28 @@ def test_min_insync_replicas_is_read_again(begin: Callable[[], World]) -> None:
     assert unknowable == 2
 
 
+@pytest.mark.parametrize("begin", [cancelling, returning], ids=lambda begin: begin.__name__)
+def test_what_kafka_does_not_tell_of_right_before_the_act_is_not_changed(begin: Callable[[], World]) -> None:
+    """Whether replicas may go is not known then: a broker has not heard of the topic, or a right was taken away."""
+    start, at, blind = begin(), 0, 0
+    while True:
+        at += 1
+        world = copy.deepcopy(start)
+        between = Between(at, partial(world.kafka.refuses_topics.update, TOPICS))
+        moves = world.process(between)[1]
+        for _ in range(4):
+            if "reassign" in between.names:
+                break
+            moves.tick(WAL)
+        if len(between.names) < at:
+            break
+        if "reassign" in between.names:
+            assert "partitions" not in between.names[at - 1 : between.names.index("reassign")], f"before call {at}"
+        else:
+            blind += 1
+    assert blind > 5
+
+
 def test_two_controllers_that_act_at_once_never_stop_writes() -> None:
     """Before any call of the one that tends topics the other begins a growth, which is aborted when replicas arrive."""
     start, at = planned(), 0

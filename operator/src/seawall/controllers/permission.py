@@ -216,11 +216,11 @@ def require_replicas(reassigner: PartitionReassigner, targets: Mapping[Partition
     """Of the partitions that lose replicas by a batch, all may.
 
     Raises:
-        Conflict: one may not: decide again.
+        Conflict: one may not, or Kafka does not tell of one: decide again.
         SeawallError: Kafka did not answer, or refused.
     """
     found = _read(reassigner, targets)
-    fewer = {each: goal for each, goal in targets.items() if each in found and len(goal) < len(found[each].replicas)}
+    fewer = {each: goal for each, goal in targets.items() if len(goal) < len(found[each].replicas)}
     _require(reassigner, found, fewer, why_not_fewer)
 
 
@@ -228,23 +228,34 @@ def require_cancel(reassigner: PartitionReassigner, partitions: Collection[Parti
     """All moves of these partitions may be cancelled; one that has arrived meanwhile is refused by Kafka.
 
     Raises:
-        Conflict: one may not: decide again.
+        Conflict: one may not, or Kafka does not tell of one: decide again.
         SeawallError: Kafka did not answer, or refused.
     """
     ongoing = reassigner.ongoing()
-    found = _read(reassigner, partitions)
-    original = {each: ongoing[each].original for each in partitions if each in ongoing and each in found}
+    original = {each: ongoing[each].original for each in partitions if each in ongoing}
+    found = _read(reassigner, original)
     _require(reassigner, found, original, why_not_cancel)
 
 
 def _read(reassigner: PartitionReassigner, asked: Collection[PartitionId]) -> dict[PartitionId, Partition]:
-    described = reassigner.partitions(sorted({each.topic for each in asked}))
-    return {
+    """All of these.
+
+    Raises:
+        Conflict: Kafka does not tell of one.
+    """
+    described = reassigner.partitions(sorted({each.topic for each in asked})) if asked else {}
+    partitions = {
         found.id: found
         for reported in described.values()
         if not isinstance(reported, TopicFailure)
         for found in reported
     }
+    unknown = sorted(each for each in asked if each not in partitions)
+    if unknown:
+        why = described.get(unknown[0].topic)
+        said = why.message if isinstance(why, TopicFailure) else "it is not among those of its topic"
+        raise Conflict(f"Kafka does not tell of the replicas of {unknown[0].topic}-{unknown[0].partition}: {said}")
+    return partitions
 
 
 def _require(
