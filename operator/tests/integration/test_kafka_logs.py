@@ -10,7 +10,15 @@ import pytest
 from seawall.adapters.kafka.admin import ConfluentKafkaAdmin
 from seawall.adapters.kafka.logs import ConfluentKafkaLogs
 from seawall.domain.kafka import KafkaConnection, NewTopic
-from seawall.domain.kafka_log import AskedEpoch, Deleted, DeleteRefused, DeleteUnknown, LogOffsets, LogSizes, TopicFailure
+from seawall.domain.kafka_log import (
+    AskedEpoch,
+    Deleted,
+    DeleteRefused,
+    DeleteUnknown,
+    LogOffsets,
+    LogSizes,
+    TopicFailure,
+)
 from seawall_e2e.loopback import KafkaProcesses
 from seawall_e2e.waiting import wait_until
 from tests.support.counting_proxy import (

@@ -11,7 +11,7 @@ import pytest
 
 from sparkjob.errors import Interrupted
 from sparkjob.wire import epochs
-from sparkjob.wire.connection import OtherTopic
+from sparkjob.wire.connection import Leadership, OtherTopic
 from sparkjob.wire.epochs import UNKNOWN, Piece, epochs_to_ask, first_lost, read_epoch_ends
 from tests.support.mutants import Mutant, find_survivors
 from tests.support.source_mutants import rewritten
@@ -62,22 +62,23 @@ class Kafka:
     def __exit__(self, *_: object) -> None:
         pass
 
-    def leader(self, *_: str) -> object:
-        """A broker, why there is none, or an error."""
+    def leadership(self, *_: str) -> object:
+        """A broker and its epoch, why there is none, or an error."""
         leader = self._leaders.pop(0) if len(self._leaders) > 1 else self._leaders[0]
         if isinstance(leader, Exception):
             raise leader
         return leader
 
 
-@pytest.mark.parametrize("silence", [OSError("refused"), "there is no leader"])
+@pytest.mark.parametrize("silence", [OSError("refused"), "there is no leader", Leadership(1, 3)])
 def test_a_leader_that_is_not_there_is_asked_for_again(silence: object, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of an epoch that is older than that of records that were read, it was replaced and does not know it."""
     monkeypatch.setattr(epochs, "Connection", Kafka(silence, OtherTopic("wal_0")))
-    assert read_epoch_ends({}, {("wal_0", "id"): [0]}) == {"wal_0": {}}, "it was made again"
+    assert read_epoch_ends({}, {("wal_0", "id"): [4]}) == {"wal_0": {}}, "it was made again"
     monkeypatch.setattr(epochs, "Connection", Kafka(silence))
     monkeypatch.setattr(epochs, "SECONDS", 0.1)
     with pytest.raises(Interrupted, match="Kafka does not say where leader epochs end: "):
-        read_epoch_ends({}, {("wal_0", "id"): [0]})
+        read_epoch_ends({}, {("wal_0", "id"): [3, 4]})
 
 
 @dataclass

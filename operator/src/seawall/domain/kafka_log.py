@@ -112,8 +112,8 @@ class AskedEpoch(NamedTuple):
 
     Attributes:
         epoch: the one that was remembered.
-        current: the one that leads by now, as the log's offsets told. A broker of another one does not answer, above all
-            one that led before, and has not heard that it was replaced (KIP-320).
+        current: the one that leads by now, as the log's offsets told. A broker of another one does not answer: above
+            all one that led before, and has not heard that it was replaced (KIP-320).
     """
 
     epoch: int

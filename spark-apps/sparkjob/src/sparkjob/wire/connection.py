@@ -7,7 +7,7 @@ import logging
 import uuid
 from collections.abc import Awaitable, Callable, Mapping
 from types import TracebackType
-from typing import Any, Self
+from typing import Any, NamedTuple, Self
 
 from kafka.errors import KafkaError, for_code
 from kafka.net.manager import KafkaConnectionManager
@@ -41,6 +41,13 @@ PASSING = frozenset(
 
 class OtherTopic(Exception):  # noqa: N818 - what it is
     """The topic of this name has another id than was meant: it was made again."""
+
+
+class Leadership(NamedTuple):
+    """Who leads a topic, and in which epoch."""
+
+    broker: int
+    epoch: int
 
 
 class Connection:
@@ -79,14 +86,24 @@ class Connection:
         Raises:
             OtherTopic: it has another id.
         """
+        found = self.leadership(topic, topic_id)
+        return found if isinstance(found, str) else found.broker
+
+    def leadership(self, topic: str, topic_id: str) -> Leadership | str:
+        """The same with its epoch, as the broker that is asked knows it: it may be the one that led before.
+
+        Raises:
+            OtherTopic: the topic has another id.
+        """
         asked = MetadataRequest.MetadataRequestTopic(name=topic)
         (found,) = self.ask(MetadataRequest(topics=[asked], allow_auto_topic_creation=False)).topics
         if found.error_code:
             return name_of(found.error_code)
         if found.topic_id != uuid_of(topic_id):
             raise OtherTopic(topic)
-        leader = int(found.partitions[PARTITION].leader_id)
-        return leader if leader >= 0 else "there is no leader"
+        partition = found.partitions[PARTITION]
+        leader = Leadership(int(partition.leader_id), int(partition.leader_epoch))
+        return leader if leader.broker >= 0 else "there is no leader"
 
     def line(self, broker: int) -> Line:
         """A connection to a broker that is open now."""

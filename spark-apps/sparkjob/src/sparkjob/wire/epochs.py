@@ -19,8 +19,8 @@ from sparkjob.wire.connection import PARTITION, Connection, OtherTopic, name_of,
 SECONDS = 30.0
 """So long it is asked again: a leader may be elected just now."""
 _PAUSE = 0.2
-_CONSUMER = _ANY_EPOCH = -1
-"""Kafka wants the right to describe the topic then; and the leader need not be of an epoch that we know."""
+_CONSUMER = -1
+"""Kafka wants the right to describe the topic then."""
 
 
 class Piece(NamedTuple):
@@ -57,9 +57,11 @@ def _lost(piece: Piece, ends: Ends) -> int | None:
 def read_epoch_ends(options: Mapping[str, str], asked: Mapping[tuple[str, str], Collection[int]]) -> dict[str, Ends]:
     """By topic where epochs end now; of one that was made again none is known.
 
+    A broker that led before, and has not heard that it was replaced, is not asked: it has the log as it was.
+
     Args:
         options: of the connection, in the words of librdkafka.
-        asked: name and id of a topic → epochs.
+        asked: name and id of a topic → epochs in which records of it were read, and those before them.
 
     Raises:
         Interrupted: Kafka does not answer.
@@ -88,21 +90,23 @@ class _Silent(Exception):  # noqa: N818 - what it is
 
 def _ends(connection: Connection, topic: str, topic_id: str, epochs: Collection[int]) -> Ends:
     try:
-        leader = connection.leader(topic, topic_id)
+        leader = connection.leadership(topic, topic_id)
     except OtherTopic:
         return {}
     if isinstance(leader, str):
         raise _Silent(f"topic {topic}: {leader}")
-    line = connection.line(leader)
-    sent = {epoch: line.send(_request(topic, epoch)) for epoch in epochs}
+    if leader.epoch < max(epochs, default=0):
+        raise _Silent(
+            f"topic {topic}: broker {leader.broker} says that it leads in epoch {leader.epoch}, and is replaced"
+        )
+    line = connection.line(leader.broker)
+    sent = {epoch: line.send(_request(topic, epoch, leader.epoch)) for epoch in epochs}
     return {epoch: _end(topic, line.wait(answer)) for epoch, answer in sent.items()}
 
 
-def _request(topic: str, epoch: int) -> Any:
+def _request(topic: str, epoch: int, current: int) -> Any:
     of_topic = OffsetForLeaderEpochRequest.OffsetForLeaderTopic
-    partition = of_topic.OffsetForLeaderPartition(
-        partition=PARTITION, current_leader_epoch=_ANY_EPOCH, leader_epoch=epoch
-    )
+    partition = of_topic.OffsetForLeaderPartition(partition=PARTITION, current_leader_epoch=current, leader_epoch=epoch)
     return OffsetForLeaderEpochRequest(replica_id=_CONSUMER, topics=[of_topic(topic=topic, partitions=[partition])])
 
 
