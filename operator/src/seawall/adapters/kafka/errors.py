@@ -29,8 +29,11 @@ RETRIABLE = frozenset(
         KafkaError.INCONSISTENT_TOPIC_ID,
         KafkaError.KAFKA_STORAGE_ERROR,
         KafkaError.LEADER_NOT_AVAILABLE,
+        KafkaError.LISTENER_NOT_FOUND,  # the leader has none of this name yet, as in a roll that adds it
         KafkaError.NETWORK_EXCEPTION,
         KafkaError.NOT_CONTROLLER,
+        KafkaError.NOT_ENOUGH_REPLICAS,  # under min.insync.replicas: nothing was written
+        KafkaError.NOT_ENOUGH_REPLICAS_AFTER_APPEND,  # it is under it since, and the records are in the log
         KafkaError.NOT_LEADER_FOR_PARTITION,
         KafkaError.OFFSET_NOT_AVAILABLE,  # a new leader that does not know the high watermark yet
         KafkaError.REBOOTSTRAP_REQUIRED,
