@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
@@ -13,10 +14,12 @@ import pytest
 from seawall.adapters.conformance.examine import CHECKS, Finding, Result, examine
 from seawall.adapters.conformance.reading import followers_report, metadata_stay, one_database
 from seawall.adapters.conformance.server import Broken, Server, Skipped
+from seawall.adapters.conformance.writing import flush_flushes
 from seawall.adapters.http_database import wire
+from seawall.adapters.http_database.database import AT_ONCE
 from seawall.domain.dataplane.connection import HTTPConnection
 from tests.fakes.dataplane import FakeDataPlane, FakeMetadataStore, FakeRegion
-from tests.support.contract_facade import Ask, Facade, served, serving
+from tests.support.contract_facade import Ask, Facade, Served, served, serving
 from tests.support.contract_mistakes import (
     MISTAKES,
     OF_FOLLOWERS,
@@ -156,6 +159,25 @@ def test_a_topic_that_nobody_uses_needs_no_marker() -> None:
     assert isinstance(facade.store, FakeMetadataStore)
     facade.store.put_topic("wal_2", None)
     assert results(examined(served(facade)))["markers are known"] is Result.PASSED
+
+
+def test_a_database_of_many_regions_is_flushed_in_parts_as_seawall_does() -> None:
+    facade, sizes = database(), list[int]()
+    assert isinstance(facade.data_plane, FakeDataPlane)
+    for index in range(1_001):
+        facade.data_plane.regions[2048 << 32 | index] = FakeRegion(0, flushed=7, last=9, memtable_bytes=64)
+    ask = served(facade)
+
+    def counted(method: str, at: str, body: bytes) -> Served:
+        if at == "/flush":
+            sizes.append(len(json.loads(body)["regions"]))
+        return ask(method, at, body)
+
+    with examiner(counted, may_write=True) as server:
+        flush_flushes(server)
+    assert sum(sizes[1:]) == 1_001 + 4 + 1, "all, and one that there is not"
+    assert max(sizes) == AT_ONCE
+    assert not any(region.memtable_bytes for region in facade.data_plane.regions.values())
 
 
 def test_two_answers_that_disagree_once_are_of_two_moments() -> None:

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 
 from seawall.adapters.conformance.server import Server, Skipped, require
 from seawall.adapters.http_database import changes, wire
+from seawall.adapters.http_database.database import AT_ONCE
 
 PREFIX = "seawall-conformance"
 """No topics have it: claims on it are nobody's."""
@@ -16,17 +17,20 @@ UNKNOWN_REGION = 2**64 - 1
 def flush_flushes(server: Server) -> None:
     """After a flush nothing is in memory, no id went back, and a region that there is not is a final failure."""
     server.writing(has=server.describe().capabilities.flush, capability="flush")
-    before = _flushed(server)
-    request = changes.FlushRequest(database=_identity(server), regions=[*before, UNKNOWN_REGION])
-    server.refuse_change("POST", "/flush", request)
-    answer = server.send("POST", "/flush", request, changes.FlushAnswer)
-    failed = {one.region: one for one in answer.failures}
+    before, database = _flushed(server), _identity(server)
+    asked = [*before, UNKNOWN_REGION]
+    parts = [asked[start : start + AT_ONCE] for start in range(0, len(asked), AT_ONCE)]
+    requests = [changes.FlushRequest(database=database, regions=part) for part in parts]
+    server.refuse_change("POST", "/flush", requests[0])
+    answers = [server.send("POST", "/flush", request, changes.FlushAnswer) for request in requests]
+    failed = {one.region: one for answer in answers for one in answer.failures}
     require(UNKNOWN_REGION in failed, f"a flush of region {UNKNOWN_REGION}, which there is not, did not fail")
     require(failed[UNKNOWN_REGION].final, f"a flush of region {UNKNOWN_REGION} must fail for good")
     others = sorted(failed.keys() - {UNKNOWN_REGION})
     require(not others, f"region {others[:1]} was not flushed: {failed[others[0]].detail if others else ''}")
+    after = _flushed(server)
     for region, (flushed, _) in before.items():
-        now = _flushed(server).get(region, (flushed, 0))[0]
+        now = after.get(region, (flushed, 0))[0]
         require((now or 0) >= (flushed or 0), f"the flushed entry id of region {region} fell from {flushed} to {now}")
 
 
