@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import http.server
+import json
 import threading
 from collections.abc import Iterator
 from dataclasses import replace
@@ -12,16 +13,21 @@ import pytest
 
 from seawall.adapters.greptimedb import interfaces
 from seawall.adapters.greptimedb.interfaces import GreptimeDB
+from seawall.adapters.http_database.client import Client
+from seawall.adapters.http_database.database import HTTPDataPlane, HTTPMetadataStore
 from seawall.api.meta import Condition, ConditionType
 from seawall.api.v1alpha1.cluster import WALCluster
 from seawall.domain.cluster.decide import decide
 from seawall.domain.conditions import find_condition
-from seawall.domain.dataplane.view import DataPlaneView
+from seawall.domain.dataplane.connection import HTTPConnection
+from seawall.domain.dataplane.view import DataPlaneView, RunningWAL, view_data_plane
 from seawall.domain.decision import settle
 from seawall.domain.step import Record
-from tests.domain.builders import PINNED, make_cluster
+from tests.contract.test_data_plane_contract import before_fake
+from tests.domain.builders import NOW, PINNED, make_cluster, make_spec
 from tests.domain.test_data_plane import REFUSED, SILENT, SPEC, VIEW, recorded
 from tests.ledger.test_metrics import Metrics, watching
+from tests.support.contract_facade import Served, served, serving
 from tests.worlds.purge_world import WAL, World
 
 RATIO = "seawall_database_answer_used_ratio"
@@ -126,3 +132,24 @@ def test_the_adapter_measures_the_answer_that_it_reads(metasrv: str, monkeypatch
     monkeypatch.setattr(interfaces, "MAX_BYTES", 2 * len(BODY))
     (report,) = GreptimeDB(metasrv, metasrv).reports()
     assert report.answer_used == 0.5
+
+
+@pytest.mark.parametrize(("reports", "metadata", "percent"), [(60, 90, 90), (90, 60, 90), (60, 79, None)])
+def test_the_longer_of_two_answers_of_any_database_counts(reports: int, metadata: int, percent: int | None) -> None:
+    """Its metadata are the longer answer, and were beyond the limit while the reports were far from it."""
+    lengths, most = {"/reports": reports * 100, "/metadata": metadata * 100}, 10_000
+    facade, _ = before_fake()
+    ask = served(facade)
+
+    def padded(method: str, at: str, body: bytes) -> Served:
+        status, kind, found = ask(method, at, body)
+        return status, kind, json.dumps(found).encode().ljust(lengths.get(at, 0))
+
+    with serving(padded) as url:
+        client = Client(HTTPConnection(url), max_bytes=most)
+        found, snapshot = HTTPDataPlane(client).reports(), HTTPMetadataStore(client).snapshot()
+        client.close()
+    view = view_data_plane(found, snapshot, (), RunningWAL(), NOW)
+    assert (view.near_limit, view.answer_used) == (percent, max(reports, metadata) / 100)
+    near, _ = step_of(make_cluster(make_spec(dataPlane={"http": {"url": "http://queue"}}), PINNED), view)
+    assert (condition(near) is not None) is (percent is not None)

@@ -89,8 +89,8 @@ class HTTPMetadataStore:
     def snapshot(self) -> MetadataSnapshot:
         """Everything at one revision."""
         asked = self._known.asking()
-        found = self._client.get("/metadata", wire.Metadata)
-        snapshot = read_metadata(found)
+        found, used = self._client.get_sized("/metadata", wire.Metadata)
+        snapshot = read_metadata(found, used)
         self._known.require_kept(found, asked)
         return snapshot
 

@@ -91,7 +91,7 @@ def _region(region: wire.RegionReport, node: wire.NodeReport) -> RegionReport:
     )
 
 
-def read_metadata(found: wire.Metadata) -> MetadataSnapshot:
+def read_metadata(found: wire.Metadata, used: float) -> MetadataSnapshot:
     """The metadata.
 
     Raises:
@@ -114,6 +114,7 @@ def read_metadata(found: wire.Metadata) -> MetadataSnapshot:
         datanodes={node.id: node.address for node in found.nodes},
         store_id=store_id_of(found),
         claims={claim.prefix: claim.owner for claim in found.claims},
+        answer_used=used,
     )
 
 

@@ -1,6 +1,7 @@
 """Whether a database grows towards what Seawall can read of it: the condition NearLimit, before the limit is hit.
 
-The metasrv's answer about regions is the one thing that may grow beyond it. What Seawall writes has bounds in its
+The answers about regions are what may grow beyond it: the metasrv's, and by the contract for any database its reports
+and its metadata, which are the longer ones. What Seawall writes has bounds in its
 schema that keep it far below what a ConfigMap or an object takes (docs/adr/0058-a-fleet.md).
 """
 

@@ -117,8 +117,9 @@ class Reason(StrEnum):
     so it moves no replicas and deletes no topics: set the chart's `strimzi.namespaces`, or `strimzi.enabled: false`."""
     LARGE_ANSWER = "LargeAnswer"
     """True. NearLimit: the metasrv's answer about the regions takes 80 % or more of what Seawall reads of one (80 MiB,
-    about 64,000 regions). Beyond it nothing is purged, granted or restarted, because nobody knows what regions need:
-    drop tables, give them fewer regions, or let another database have some."""
+    about 64,000 regions), or that of any other database about reports or metadata (20 MiB, some 100,000). Beyond it
+    nothing is purged, granted or restarted, because nobody knows what regions need: drop tables, give them fewer
+    regions, or let another database have some."""
     CONFIG_MAP_TAKEN = "ConfigMapTaken"
     """Stalled. The ConfigMap exists and belongs to somebody else: set another configMapName, or delete it."""
     PARTITIONS_DIFFER = "PartitionsDiffer"

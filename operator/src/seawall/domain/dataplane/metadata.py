@@ -159,6 +159,9 @@ class MetadataSnapshot:
     kept_dropped: Mapping[int, datetime | None] = field(default_factory=dict)
     """By id the tables that were dropped and may be undropped, until then (None: nobody says until when)."""
 
+    answer_used: float = field(default=0.0, compare=False)
+    """Of the longest answer that is read, how much these took, from 0 to 1; 0: they are read in parts, as a store's."""
+
     @property
     def issued_revision(self) -> int:
         """`issued`, whether it differs or not."""

@@ -43,7 +43,7 @@ class DataPlaneView:
     datanode_wal: Mapping[int, DatanodeSettings] = field(default_factory=dict)
     """What those datanodes run with that report and say so, by their ids."""
     answer_used: float = field(default=0.0, compare=False)
-    """Of the longest answer about regions that is read, how much the newest took, from 0 to 1."""
+    """Of the longest answer that is read, how much the newest reports or metadata took, from 0 to 1: whichever more."""
     near_limit: int | None = None
     """The same in percent, in steps of 5, from NEAR_LIMIT on: what people must know does not change with each byte."""
     followers: int = 0
@@ -78,6 +78,7 @@ def view_data_plane(
     reported = {report.datanode_id for report in reports}
     mapped = map_regions(snapshot)
     used = max((report.answer_used for report in reports), default=0.0)
+    used = max(used, snapshot.answer_used)
     followers, lag = _followers(reports, Routes.of(snapshot.routes))
     return DataPlaneView(
         datanodes=len(snapshot.datanodes.keys() | reported),
