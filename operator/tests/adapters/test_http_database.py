@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import json
 from base64 import b64encode
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from typing import Any
 
 import pytest
 
+from seawall.adapters.conformance.server import Server
 from seawall.adapters.http_database import known_regions
 from seawall.adapters.http_database.client import Client
 from seawall.adapters.http_database.clients import HTTPDataPlanes
@@ -131,6 +132,21 @@ def test_metadata_that_make_no_sense_are_refused(case: str) -> None:
     change, said = METADATA[case]
     with serving(changed("/metadata", change)) as url, pytest.raises(PartRefused, match=said):
         HTTPMetadataStore(Client(HTTPConnection(url))).snapshot()
+
+
+def test_nothing_between_may_answer_by_what_it_has_kept() -> None:
+    """A proxy with metadata of before, beside reports of now: a region that was made since would need nothing."""
+    heard: list[Mapping[str, str]] = []
+    with serving(asked(), heard=heard) as url:
+        client = Client(HTTPConnection(url))
+        HTTPDataPlane(client).reports()
+        HTTPMetadataStore(client).snapshot()
+        HTTPMetadataStore(client).head()
+        client.close()
+        server = Server(HTTPConnection(url), may_write=False, pause=lambda _: None)
+        server.describe()
+        server.close()
+    assert [each.get("Cache-Control") for each in heard] == ["no-cache"] * 4
 
 
 class Catalogue:

@@ -292,8 +292,11 @@ def served(facade: Facade) -> Ask:
 
 
 @contextmanager
-def serving(ask: Ask, require: str | None = None) -> Iterator[str]:
-    """A real HTTP server on loopback; gives its URL. `require`: the Authorization header that it wants."""
+def serving(ask: Ask, require: str | None = None, heard: list[Mapping[str, str]] | None = None) -> Iterator[str]:
+    """A real HTTP server on loopback; gives its URL.
+
+    `require`: the Authorization header that it wants. `heard`: gets the headers of each request.
+    """
 
     class Handler(BaseHTTPRequestHandler):
         protocol_version, wbufsize = "HTTP/1.1", 2**16
@@ -302,6 +305,8 @@ def serving(ask: Ask, require: str | None = None) -> Iterator[str]:
         def _serve(self) -> None:
             body = self.rfile.read(min(int(self.headers.get("Content-Length") or 0), MAX_BODY))
             path = self.path.partition("?")[0]
+            if heard is not None:
+                heard.append(dict(self.headers))
             if require is not None and self.headers.get("Authorization") != require:
                 problem = {"type": "about:blank", "title": "no entry", "status": 401, "detail": "who are you?"}
                 status, kind, found = 401, wire.PROBLEM, problem

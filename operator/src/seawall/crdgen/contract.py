@@ -18,7 +18,8 @@ _SCHEMAS = "#/components/schemas/"
 _OTHER = "Another database is meant: nothing is changed"
 _ABOUT = (
     "What a database serves so that Seawall can keep its write-ahead log in Kafka safe and small. docs/any-database.md"
-    " says what each answer promises, and how to prove it: `seawall conformance <url>`."
+    " says what each answer promises, and how to prove it: `seawall conformance <url>`. Each request has the header"
+    " `Cache-Control: no-cache`: what lies between must not answer by what it has kept."
 )
 
 

@@ -10,7 +10,7 @@ from pydantic import ValidationError
 
 from seawall.adapters.http import Answer, Http, context_for
 from seawall.adapters.http_database import changes, wire
-from seawall.adapters.http_database.client import DATABASE, basic
+from seawall.adapters.http_database.client import DATABASE, headers_for
 from seawall.adapters.times import FLUSH_SECONDS
 from seawall.domain.dataplane.connection import CONTRACT_ROOT, HTTPConnection
 
@@ -57,9 +57,7 @@ class Server:
 
     def __post_init__(self) -> None:
         self._http = Http(DATABASE, tls=context_for(DATABASE, self.connection.url, self.connection.tls))
-        self._headers = {"Accept": "application/json", "Content-Type": "application/json"} | dict(
-            basic(self.connection.user)
-        )
+        self._headers = headers_for(self.connection.user)
 
     def close(self) -> None:
         """Closes what is kept open."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from http import HTTPStatus
 from typing import TypeVar
 
@@ -43,7 +42,7 @@ class Client:
         """
         self._url, self._user, self._max_bytes = connection.url.rstrip("/"), connection.user, max_bytes
         self._database = identity_by_contract(connection.database)
-        self._headers = {"Accept": "application/json", "Content-Type": "application/json", **basic(connection.user)}
+        self._headers = headers_for(connection.user)
         context = context_for(DATABASE, connection.url, connection.tls)
         self._http = Http(DATABASE, tls=context, max_bytes=max_bytes)
 
@@ -112,13 +111,19 @@ class Client:
         return f"{said}: it refused the user name or password, correct the Secret of {DECLARED}"
 
 
-def basic(user: User | None) -> Mapping[str, str]:
-    """The header of HTTP Basic authentication; none without a user.
+def headers_for(user: User | None) -> dict[str, str]:
+    """Those of each request. No proxy may answer by what it has kept: old metadata beside new reports delete too much.
 
     Raises:
-        PartRefused: the name has a colon, at which it would end.
+        PartRefused: the user's name has a colon, at which it would end.
     """
-    return basic_header(user, DATABASE.name, DECLARED)
+    kind = "application/json"
+    return {
+        "Accept": kind,
+        "Content-Type": kind,
+        "Cache-Control": "no-cache",
+        **basic_header(user, DATABASE.name, DECLARED),
+    }
 
 
 def _first_finding(error: Exception) -> str:
