@@ -21,6 +21,7 @@ from seawall.domain.errors import Refused
         "NOT_ENOUGH_REPLICAS_AFTER_APPEND",
         "NOT_LEADER_FOR_PARTITION",
         "OFFSET_NOT_AVAILABLE",
+        "PREFERRED_LEADER_NOT_AVAILABLE",
         "REQUEST_TIMED_OUT",
         "UNKNOWN_LEADER_EPOCH",
         "UNKNOWN_TOPIC_ID",

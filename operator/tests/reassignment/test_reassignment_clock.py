@@ -12,8 +12,9 @@ from seawall.domain.partitions import PartitionId
 from seawall.domain.times import REASSIGNMENT_LEADERS_WAIT, REASSIGNMENT_RETRY_REFUSED
 from tests.fakes.kafka_moves import Target
 from tests.fakes.kafka_reassigner import FakeReassigner
+from tests.reassignment.test_rebalance import passes, ticks, waiting_for_leaders
 from tests.reassignment.test_reassignment_run import of_three, raising
-from tests.worlds.reassignment_world import ROUND_SECONDS, WAL, World
+from tests.worlds.reassignment_world import World
 
 DAY, SOON = timedelta(days=1), timedelta(seconds=20)
 TIMES = ("start_time", "stage_time", "progress_time", "completion_time")
@@ -24,11 +25,6 @@ def write_ahead(world: World, *names: str) -> None:
     found, run = world.cluster(), world.run()
     then = {name: at + DAY for name in names or TIMES if (at := getattr(run, name)) is not None}
     world.kube.replace_status(found, found.status.model_copy(update={"reassignment": run.model_copy(update=then)}))
-
-
-def passes(world: World, time: timedelta) -> None:
-    """So much time."""
-    world.rounds(int(time.total_seconds() / ROUND_SECONDS))
 
 
 def refused() -> World:
@@ -85,12 +81,17 @@ def test_leaders_are_waited_for_no_longer_although_the_stage_began_in_a_time_to_
     world.annotate(rebalance="now")
     world.settle(until=lambda: world.stage() == "Verifying")
     write_ahead(world)
-    moves, end = world.process()[1], world.time.time + REASSIGNMENT_LEADERS_WAIT + SOON
-    while world.time.time < end:
-        moves.tick(WAL)
-        world.time.time += timedelta(seconds=ROUND_SECONDS)
+    ticks(world, REASSIGNMENT_LEADERS_WAIT + SOON)
     assert world.stage() == "Completed"
     assert "not led by their preferred leaders yet" in world.run().message
+
+
+def test_leaders_are_elected_no_longer_although_that_began_in_a_time_to_come(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(FakeReassigner, "_elect", lambda *_: None)
+    world = waiting_for_leaders()
+    write_ahead(world, "election_time")
+    ticks(world, REASSIGNMENT_LEADERS_WAIT + SOON)
+    assert world.run().rebalanced_for == "now"
 
 
 def test_a_run_is_called_slow_in_time_although_it_began_in_a_time_to_come() -> None:

@@ -36,9 +36,16 @@ def leaders() -> None:
         stories.test_leaders_are_waited_for_no_longer_although_the_stage_began_in_a_time_to_come(patch)
 
 
+def leaders_without_a_run() -> None:
+    """The same where nothing is to be moved."""
+    with pytest.MonkeyPatch.context() as patch:
+        stories.test_leaders_are_elected_no_longer_although_that_began_in_a_time_to_come(patch)
+
+
 STORIES: dict[str, Callable[[], None]] = {
     "start_time": stories.test_a_run_is_called_slow_in_time_although_it_began_in_a_time_to_come,
     "stage_time": leaders,
+    "election_time": leaders_without_a_run,
     "completion_time": stories.test_what_kafka_refused_is_planned_again_although_the_run_ended_in_a_time_to_come,
     "progress_time": partial(stories.test_no_time_to_come_stays_although_nothing_else_changes, "progress_time"),
 }

@@ -139,6 +139,23 @@ def leaders_of_what_does_not_move(patch: Patch) -> None:
     patch.setattr(decide, "_elect", lambda *_: None)
 
 
+def no_answer_of_elections(patch: Patch) -> None:
+    """What Kafka says of an election is not looked at."""
+    patch.setattr(replication, "_raise_without_success", lambda *_: None)
+
+
+def elects_none() -> None:
+    """The story of a Kafka that elects none."""
+    with pytest.MonkeyPatch.context() as patch:
+        balance.test_where_kafka_elects_none_that_is_told_as_no_success_and_not_for_ever(patch)
+
+
+def paused_electing() -> None:
+    """The story of a pause while leaders are elected."""
+    with pytest.MonkeyPatch.context() as patch:
+        balance.test_leaders_are_elected_for_so_long_after_a_pause_as_before(patch)
+
+
 def leaders_of_moves_only(patch: Patch) -> None:
     """A run for balance elects leaders of its own moves only."""
     patch.setattr(leaders, "BALANCES", frozenset())
@@ -371,6 +388,9 @@ MUTANTS: tuple[Mutant, ...] = (
         leaders_of_what_does_not_move,
         balance.test_leaders_stay_after_a_restart_until_somebody_asks_and_nothing_is_moved_for_it,
     ),
+    (no_answer_of_elections, elects_none),
+    (rewritten(decide, "_elect", "observed.now < since + REASSIGNMENT_LEADERS_WAIT", "True"), elects_none),
+    (rewritten(decide, "_without_run", "election_time=None", ""), paused_electing),
     (
         leaders_of_moves_only,
         balance.test_a_run_for_balance_has_the_preferred_leaders_elected_of_what_it_does_not_move_as_well,

@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 from collections import Counter
+from datetime import timedelta
 
 import pytest
 
+from seawall.adapters.kafka.errors import failure_of_partition
 from seawall.domain.errors import Refused
-from tests.fakes.kafka_reassigner import FakeReassigner
-from tests.worlds.reassignment_world import TOPICS, World
+from seawall.domain.kafka_log import TopicFailure
+from seawall.domain.partitions import PartitionId
+from seawall.domain.times import REASSIGNMENT_LEADERS_WAIT
+from tests.fakes.kafka_reassigner import PREFERRED_LEADER_NOT_AVAILABLE, FakeReassigner
+from tests.worlds.reassignment_world import ROUND_SECONDS, TOPICS, WAL, World
 
 THREE = ((1, 2, 3), (2, 3, 1), (3, 1, 2))
 
@@ -195,3 +200,80 @@ def test_a_refused_election_is_told_and_tried_again(monkeypatch: pytest.MonkeyPa
         assert world.run().rebalanced_for is None, "it is not answered"
     world.settle()
     assert led(world) == [1, 2, 3, 1, 2, 3]
+
+
+REFUSAL = "The preferred leader was not available."
+
+
+def elects_none(_: FakeReassigner, partition: PartitionId) -> TopicFailure:
+    """As Kafka does while the preferred leader shuts down."""
+    return failure_of_partition(partition, PREFERRED_LEADER_NOT_AVAILABLE, REFUSAL)
+
+
+def waiting_for_leaders() -> World:
+    """Leaders were asked for, and are not elected."""
+    world = World(lambda number: THREE[number % 3], brokers=3)
+    restarted(world, 2)
+    world.annotate(rebalance="now")
+    ticks(world, timedelta(seconds=40))
+    assert world.run().rebalanced_for is None, "it is not answered"
+    return world
+
+
+def ticks(world: World, time: timedelta) -> None:
+    """So much time, in which a tick may act each time and change nothing."""
+    moves, end = world.process()[1], world.time.time + time
+    while world.time.time < end:
+        moves.tick(WAL)
+        world.time.time += timedelta(seconds=ROUND_SECONDS)
+
+
+def passes(world: World, time: timedelta) -> None:
+    """So much time."""
+    world.rounds(int(time.total_seconds() / ROUND_SECONDS))
+
+
+def test_where_kafka_elects_none_that_is_told_as_no_success_and_not_for_ever(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(FakeReassigner, "_elect", elects_none)
+    world = waiting_for_leaders()
+    failed = world.run().failed_change
+    assert failed is not None
+    assert REFUSAL in failed.message
+    assert failed.reason == "ChangeUnanswered", "it passes"
+    passes(world, REASSIGNMENT_LEADERS_WAIT)
+    run, asked = world.run(), world.kafka.requests["elect_preferred_leaders"]
+    assert (run.rebalanced_for, run.failed_change, run.election_time) == ("now", None, None)
+    assert run.message.startswith("2 partitions (wal_1-0, wal_4-0) are not led by their preferred leaders yet")
+    assert run.message.endswith(REFUSAL)
+    assert world.reported("LeadersElected") == []
+    passes(world, REASSIGNMENT_LEADERS_WAIT)
+    assert world.kafka.requests["elect_preferred_leaders"] == asked, "it was answered"
+
+
+def test_one_that_is_elected_beside_others_is_a_success(monkeypatch: pytest.MonkeyPatch) -> None:
+    honest = FakeReassigner._elect
+
+    def elects_one(reassigner: FakeReassigner, partition: PartitionId) -> TopicFailure | None:
+        return honest(reassigner, partition) if partition.topic == "wal_1" else elects_none(reassigner, partition)
+
+    monkeypatch.setattr(FakeReassigner, "_elect", elects_one)
+    world = waiting_for_leaders()
+    passes(world, timedelta(seconds=10))
+    assert led(world) == [1, 2, 3, 1, 3, 3]
+    assert len(world.reported("LeadersElected")) == 1
+    failed = world.run().failed_change
+    assert failed is not None
+    assert "wal_4" in failed.message
+
+
+def test_leaders_are_elected_for_so_long_after_a_pause_as_before(monkeypatch: pytest.MonkeyPatch) -> None:
+    with monkeypatch.context() as patch:
+        patch.setattr(FakeReassigner, "_elect", lambda *_: None)
+        world = waiting_for_leaders()
+        world.annotate(paused="true")
+        passes(world, 2 * REASSIGNMENT_LEADERS_WAIT)
+    assert led(world) == [1, 3, 3, 1, 3, 3]
+    world.annotate(paused=None)
+    world.settle()
+    assert led(world) == [1, 2, 3, 1, 2, 3]
+    assert (world.run().rebalanced_for, world.run().message) == ("now", "")

@@ -166,7 +166,7 @@ class ReplicationController(Controller[WALCluster, Observed, WALClusterStatus, R
             case Cancel():
                 _raise_failures(reassigner.reassign(dict.fromkeys(action.partitions)))
             case ElectLeaders():
-                reassigner.elect_preferred_leaders(action.partitions)
+                _raise_without_success(reassigner.elect_preferred_leaders(action.partitions), len(action.partitions))
 
     def _plan(self, obj: WALCluster, spec: WALClusterSpec, kafka: KafkaState) -> Journal | CannotPlan | None:
         """What a run would do. What somebody else moves is waited for: where it will be is not known."""
@@ -207,3 +207,10 @@ def _raise_failures(failures: Mapping[PartitionId, TopicFailure]) -> None:
         raise MovesRefused(refused)
     if failures:
         raise OutsideUnavailable(next(iter(failures.values())).message)
+
+
+def _raise_without_success(failures: Mapping[PartitionId, TopicFailure], asked: int) -> None:
+    """Nothing was elected. What failed beside others is asked for alone at the next look."""
+    if failures and len(failures) == asked:
+        first = next(iter(failures.values()))
+        raise Refused(first.message) if first.why is TopicTrouble.REFUSED else OutsideUnavailable(first.message)

@@ -36,6 +36,7 @@ RETRIABLE = frozenset(
         KafkaError.NOT_ENOUGH_REPLICAS_AFTER_APPEND,  # it is under it since, and the records are in the log
         KafkaError.NOT_LEADER_FOR_PARTITION,
         KafkaError.OFFSET_NOT_AVAILABLE,  # a new leader that does not know the high watermark yet
+        KafkaError.PREFERRED_LEADER_NOT_AVAILABLE,  # it shuts down, or is not in sync any more
         KafkaError.REBOOTSTRAP_REQUIRED,
         KafkaError.REPLICA_NOT_AVAILABLE,
         KafkaError.REQUEST_TIMED_OUT,

@@ -210,7 +210,10 @@ class ReassignmentStatus(StatusModel):
     observed_generation: Annotated[int, Field(ge=0)] | None = None
     """The metadata.generation for which it was planned."""
     rebalanced_for: Annotated[str, Field(max_length=MAX_REBALANCE)] | None = None
-    """The value of seawall.dev/rebalance that was last answered, by a run or because all was even."""
+    """The value of seawall.dev/rebalance that was last answered: by a run, because all was even, or because preferred
+    leaders were elected, or could not be for five minutes (see message)."""
+    election_time: datetime | None = None
+    """When preferred leaders began to be elected for seawall.dev/rebalance without a run; absent: none are."""
     abort_cause: AbortCause | None = None
     """Why it is given up; absent while it is not."""
     start_time: datetime | None = None

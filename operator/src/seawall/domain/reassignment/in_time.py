@@ -11,7 +11,7 @@ from datetime import datetime
 from seawall.api.v1alpha1.reassignment import ReassignmentStatus
 from seawall.domain.clocks import not_to_come
 
-_COUNTED = ("start_time", "stage_time", "progress_time", "completion_time")
+_COUNTED = ("start_time", "stage_time", "progress_time", "completion_time", "election_time")
 
 
 def in_time(status: ReassignmentStatus, now: datetime) -> ReassignmentStatus:

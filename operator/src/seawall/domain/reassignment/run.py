@@ -5,6 +5,7 @@
     stage             in the status        made in the world                      what ends it
     ----------------  -------------------  -------------------------------------  ------------------------------------
     (none, or over)   infeasible           the journal, if something is to move   the journal stands and plans the same
+                      electionTime         leaders elected, if that is asked for   they lead, or 5 minutes are over
     Pending           digest, numbers      —                                      nothing hinders: Ongoing
     AwaitingApproval  digest               —                                      the annotation names it: Pending
     Ongoing           ratesBefore: it has  finalizer, throttle, then a batch,     all are moved or refused: Verifying;
@@ -40,7 +41,7 @@ from seawall.api.v1alpha1.reassignment import (
 from seawall.domain.clocks import prolonged
 from seawall.domain.partitions import PartitionId
 from seawall.domain.reassignment import stages
-from seawall.domain.reassignment.actions import ElectLeaders, RemoveFinalizer, WriteJournal
+from seawall.domain.reassignment.actions import ElectLeaders, RemoveFinalizer, WriteJournal, shown
 from seawall.domain.reassignment.case import MAX_MESSAGE, Case, Decision
 from seawall.domain.reassignment.journal import Journal
 from seawall.domain.reassignment.observed import KafkaState, Observed
@@ -50,6 +51,7 @@ from seawall.domain.sharing import Sharing
 from seawall.domain.step import EventType
 from seawall.domain.times import (
     REASSIGNMENT_GIVE_UP_AFTER,
+    REASSIGNMENT_LEADERS_WAIT,
     REASSIGNMENT_RETRY_REFUSED,
     REASSIGNMENT_WAIT_SECONDS,
     SILENCE_LONGEST_BREAK,
@@ -99,17 +101,16 @@ def _without_run(
     metadata, left = cluster.metadata, _what_is_left(cluster, observed, status)
     if left is not None:
         return left
+    idle = _updated(status, election_time=None)
     if metadata.deletion_timestamp is not None or metadata.is_paused or metadata.aborts_reassignment:
-        return Decision(status, why="no reassignment begins: deleted, paused, or an annotation forbids it")
+        return Decision(idle, why="no reassignment begins: deleted, paused, or an annotation forbids it")
     if isinstance(observed.kafka, str) or observed.plan is None:
-        return _elect(cluster, status, observed) or Decision(_at_rest(cluster, status, observed))
+        return _elect(cluster, status, observed) or Decision(_at_rest(cluster, idle, observed))
     if not isinstance(observed.plan, Journal):
-        reported = (status or ReassignmentStatus()).model_copy(
-            update={"infeasible": observed.plan.message[:MAX_MESSAGE]}
-        )
-        return Decision(reported, why=observed.plan.message)
+        message = observed.plan.message
+        return Decision(_updated(idle, infeasible=message[:MAX_MESSAGE]), why=message)
     if status is not None and _was_refused(cluster, status, observed):
-        return Decision(status, why="what Kafka refused is tried again later")
+        return Decision(idle, why="what Kafka refused is tried again later")
     return _begin(cluster, spec, observed, observed.plan)
 
 
@@ -131,8 +132,7 @@ def _begin(cluster: WALCluster, spec: ReassignmentSpec, observed: Observed, plan
     found, before = observed.journal, cluster.status.reassignment
     if found.is_foreign:
         message = f"ConfigMap {cluster.metadata.name}-reassignment exists and is no plan of this WALCluster"
-        reported = (before or ReassignmentStatus()).model_copy(update={"infeasible": message})
-        return Decision(reported, why=message)
+        return Decision(_updated(before, infeasible=message, election_time=None), why=message)
     frozen = found.readable
     is_used = frozen is not None and before is not None and frozen.digest == before.digest
     if frozen is None or is_used or not frozen.plans_the_same(plan):
@@ -161,7 +161,14 @@ def _elect(cluster: WALCluster, status: ReassignmentStatus | None, observed: Obs
     others = not_preferred_in(kafka)
     if not others or _is_moved_by_others(kafka):
         return None
-    return Decision(status, (ElectLeaders(others),), REASSIGNMENT_WAIT_SECONDS, "preferred leaders are elected")
+    since = (status.election_time if status is not None else None) or observed.now
+    if observed.now < since + REASSIGNMENT_LEADERS_WAIT:
+        electing = _updated(status, election_time=since)
+        return Decision(electing, (ElectLeaders(others),), REASSIGNMENT_WAIT_SECONDS, "preferred leaders are elected")
+    why = f"{shown(others)} are not led by their preferred leaders yet, and were to be elected for five minutes"
+    if status is not None and status.failed_change is not None:
+        why += f": {status.failed_change.message}"
+    return Decision(_updated(status, rebalanced_for=asked, election_time=None, message=why[:MAX_MESSAGE]), why=why)
 
 
 def _at_rest(cluster: WALCluster, status: ReassignmentStatus | None, observed: Observed) -> ReassignmentStatus | None:
@@ -172,6 +179,11 @@ def _at_rest(cluster: WALCluster, status: ReassignmentStatus | None, observed: O
     update: dict[str, str | None] = {"infeasible": None}
     if asked is not None and not _is_moved_by_others(kafka):
         update["rebalanced_for"] = asked
+    return _updated(status, **update)
+
+
+def _updated(status: ReassignmentStatus | None, **update: object) -> ReassignmentStatus | None:
+    """The status with these; one that says nothing is none."""
     left = (status or ReassignmentStatus()).model_copy(update=update)
     return None if left == ReassignmentStatus() else left
 
