@@ -59,6 +59,7 @@ class FakeMoves:
         observers: controllers that follow and do not vote: the directory of each, by id.
         silent: by directory for how many milliseconds the leader has not heard of a controller.
         cut_off: brokers that no controller has heard of for a minute.
+        failing: topics of which metadata tell an error, and its code.
     """
 
     ongoing: dict[PartitionId, FakeMove] = field(default_factory=dict)
@@ -77,6 +78,7 @@ class FakeMoves:
     observers: dict[int, str] = field(default_factory=dict)
     silent: dict[str, int] = field(default_factory=dict)
     cut_off: set[int] = field(default_factory=set)
+    failing: dict[str, int] = field(default_factory=dict)
     features: dict[str, int] = field(
         default_factory=lambda: {"metadata.version": 30, "eligible.leader.replicas.version": 1}
     )

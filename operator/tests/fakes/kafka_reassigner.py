@@ -10,7 +10,7 @@ from confluent_kafka import KafkaError
 from seawall.adapters.kafka.errors import failure_of_partition
 from seawall.adapters.kafka.topic_answers import failure_of, refused_names
 from seawall.domain.errors import OutsideUnavailable, Refused
-from seawall.domain.kafka_log import TopicFailure
+from seawall.domain.kafka_log import TopicFailure, TopicTrouble
 from seawall.domain.partitions import (
     NO_RATES,
     Broker,
@@ -62,11 +62,12 @@ class FakeReassigner:
     def partitions(self, topics: Collection[str] | None = None) -> Mapping[str, tuple[Partition, ...] | TopicFailure]:
         """All partitions of topics."""
         self._ask("partitions")
-        found = {name: self._find(name) for name in (self.kafka.topics if topics is None else topics)}
+        shown = [name for name in self.kafka.topics if name not in self.kafka.refuses_topics]
+        found = {name: self._find(name) for name in (shown if topics is None else topics)}
         return {
             name: topic if isinstance(topic, TopicFailure) else self._partitions(topic)
             for name, topic in found.items()
-            if topics is not None or not isinstance(topic, TopicFailure)
+            if topics is not None or not isinstance(topic, TopicFailure) or topic.why is not TopicTrouble.UNKNOWN_TOPIC
         }
 
     def min_insync_replicas(self, topics: Collection[str]) -> Mapping[str, int | TopicFailure]:
@@ -175,7 +176,7 @@ class FakeReassigner:
             PartitionId(topic.name, partition): self.kafka.eligible(topic, partition)
             for topic in self.kafka.topics.values()
             for partition in range(topic.partitions)
-            if topic.views_until_seen == 0
+            if topic.views_until_seen == 0 and topic.name not in self.kafka.moves.failing
         }
 
     def quorum(self) -> Quorum:
@@ -223,6 +224,8 @@ class FakeReassigner:
             return failure_of(name, KafkaError(KafkaError.UNKNOWN_TOPIC_OR_PART))
         if name in self.kafka.refuses_topics:
             return failure_of(name, KafkaError(KafkaError.TOPIC_AUTHORIZATION_FAILED))
+        if name in self.kafka.moves.failing:
+            return failure_of(name, KafkaError(self.kafka.moves.failing[name]))
         return topic
 
     def _partitions(self, topic: FakeTopic) -> tuple[Partition, ...]:

@@ -11,6 +11,7 @@ from functools import partial
 from typing import Any
 
 import pytest
+from confluent_kafka import KafkaError
 
 from seawall.api.meta import Key
 from seawall.api.v1alpha1.cluster import WALCluster
@@ -25,7 +26,7 @@ from seawall.domain.managed_kafka.objects import ObjectKind
 from seawall.domain.managed_kafka.roll import known_case
 from seawall.domain.managed_kafka.staleness import why_stale
 from seawall.domain.managed_kafka.tokens import recorded
-from seawall.domain.managed_kafka.volumes import why_not_without
+from seawall.domain.managed_kafka.volumes import only_on, why_not_without
 from seawall.domain.partitions import Broker, BrokerState, Partition, PartitionId, Quorum, QuorumReplica
 from seawall.domain.times import MANAGED_KAFKA_CLEARED_MS
 from seawall.ports import KafkaObjects
@@ -94,6 +95,27 @@ def test_a_disk_that_is_the_only_one_in_sync_is_not_formatted_and_the_partitions
     sentence = until_lost(world)
     assert "node 2: its volume is empty; nobody else is known to have all records of one-0, two-0" in sentence
     assert world.tokens() == {}
+
+
+def test_a_disk_is_not_formatted_while_metadata_of_any_topic_are_an_error(world: ManagedWorld) -> None:
+    """That topic may be the one whose only records are on it."""
+    world.kafka.moves.failing["one"] = KafkaError.LEADER_NOT_AVAILABLE
+    world.lose_disk(0)
+    sentence = until_lost(world)
+    assert "what else has its records is not known: Kafka did not answer for topic one" in sentence
+    assert world.tokens() == {}
+    world.kafka.moves.failing.clear()
+    world.live(until=lambda: world.says("AllOnline") and not world.tokens())
+
+
+def test_where_nobody_is_known_to_be_eligible_a_disk_is_the_only_one() -> None:
+    """As of a topic that is an error where eligible leaders are told, and none where partitions are."""
+    one = PartitionId("one", 0)
+    partition = Partition(one, (1, 2), frozenset({1}), None)
+    online = {2: Broker(2, None, BrokerState.ONLINE)}
+    answer = KafkaAnswer("kafka", online, "", {}, (partition,), {one: frozenset({2})})
+    assert only_on(1, [partition], answer) == ()
+    assert only_on(1, [partition], replace(answer, eligible={})) == (one,)
 
 
 def test_two_disks_that_are_lost_at_once_do_not_vouch_for_each_other() -> None:

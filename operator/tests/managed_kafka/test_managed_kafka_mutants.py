@@ -233,6 +233,17 @@ MUTANTS: tuple[Mutant, ...] = (
     ),
     (rewritten(volumes, "only_on", " & online", ""), LOST),
     (
+        rewritten(kafka_nodes, "_partitions", "return found.message", "continue"),
+        of_a_world(stories.test_a_disk_is_not_formatted_while_metadata_of_any_topic_are_an_error),
+    ),
+    (
+        rewritten(
+            volumes, "only_on", "eligible.get(each.id, frozenset())", "eligible.get(each.id, frozenset(each.replicas))",
+            stories
+        ),
+        stories.test_where_nobody_is_known_to_be_eligible_a_disk_is_the_only_one,
+    ),
+    (
         rewritten(staleness, "why_stale", "if behind else None", "if False else None", kafka_nodes),
         of_a_world(stories.test_a_lost_disk_is_not_cleared_by_what_a_broker_tells_that_is_cut_off),
     ),

@@ -32,7 +32,9 @@ class PartitionReassigner(Protocol):
         ...
 
     def partitions(self, topics: Collection[str] | None = None) -> Mapping[str, tuple[Partition, ...] | TopicFailure]:
-        """All partitions of each topic, or of all topics that there are, in their order."""
+        """All partitions of each topic, or of all topics that there are, in their order; of these none is left out of
+        which there is something else to tell than that it is just being made or deleted.
+        """
         ...
 
     def min_insync_replicas(self, topics: Collection[str]) -> Mapping[str, int | TopicFailure]:
@@ -103,7 +105,10 @@ class PartitionReassigner(Protocol):
         ...
 
     def eligible_leaders(self) -> Mapping[PartitionId, frozenset[int]]:
-        """Of all partitions the replicas outside of the ISR that may lead all the same (KIP-966)."""
+        """Of all partitions the replicas outside of the ISR that may lead all the same (KIP-966).
+
+        Of one that is left out nobody is known to be eligible.
+        """
         ...
 
     def unregister(self, broker: int) -> None:

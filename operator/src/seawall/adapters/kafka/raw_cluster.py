@@ -16,7 +16,7 @@ from kafka.protocol.admin import (
 )
 from kafka.protocol.metadata import ApiVersionsRequest
 
-from seawall.adapters.kafka.errors import raise_error
+from seawall.adapters.kafka.errors import UNKNOWN_TOPIC, raise_error
 from seawall.adapters.kafka.raw import RawKafka, Silence, answered
 from seawall.adapters.kafka.topic_answers import failure_of, unanswered
 from seawall.domain.errors import OutsideUnavailable
@@ -47,12 +47,15 @@ def brokers(kafka: RawKafka) -> tuple[Broker, ...]:
 
 
 def partitions(kafka: RawKafka, topics: Collection[str] | None) -> dict[str, tuple[Partition, ...] | TopicFailure]:
-    """Metadata of topics, or of all that there are; one that is just being made or deleted is then left out."""
+    """Metadata of topics, or of all that there are; one that is just being made or deleted is then left out.
+
+    Any other error is told: who asks for all of them relies on it that none is missing.
+    """
     reported = answered(kafka.describe_topics(topics))
     found: dict[str, tuple[Partition, ...] | TopicFailure] = {
         topic.name: failure_of(topic.name, KafkaError(topic.error_code)) if topic.error_code else _partitions(topic)
         for topic in reported.topics
-        if topics is not None or not topic.error_code
+        if topics is not None or topic.error_code not in UNKNOWN_TOPIC
     }
     return found | {topic: unanswered(topic, "Kafka left it out") for topic in topics or () if topic not in found}
 
@@ -171,7 +174,8 @@ def _directory_id(found: uuid.UUID | None) -> str | None:
 def eligible_leaders(kafka: RawKafka) -> dict[PartitionId, frozenset[int]]:
     """Of all partitions that may be described the eligible leader replicas: they were in sync when they left the ISR.
 
-    The ISR is not among them. Kafka tells it from 4.0 on, in pages.
+    The ISR is not among them. Kafka tells it from 4.0 on, in pages. A topic of which it tells an error has no
+    partitions in the answer, and none here: nobody is known to be eligible, and a disk sooner counts as the only one.
     """
     found: dict[PartitionId, frozenset[int]] = {}
     names = sorted(topic.name for topic in answered(kafka.describe_topics(None)).topics)
