@@ -5,9 +5,16 @@ from __future__ import annotations
 from types import SimpleNamespace
 from typing import Any
 
+import pytest
 from confluent_kafka import KafkaError
 
+from seawall.adapters.kafka import admin as kafka_admin
 from seawall.adapters.kafka import raw_cluster
+from seawall.adapters.kafka.admin import ConfluentKafkaAdmin
+from seawall.adapters.kafka.logs import ConfluentKafkaLogs
+from seawall.adapters.kafka.topic_answers import failure_of
+from seawall.domain.errors import NotSupported
+from seawall.domain.kafka import KafkaConnection, KafkaView, NewTopic
 from seawall.domain.kafka_log import TopicFailure, TopicTrouble
 from seawall.domain.partitions import Partition, PartitionId
 from tests.support.mutants import find_survivors
@@ -52,3 +59,36 @@ def test_of_all_topics_only_those_that_come_or_go_are_left_out() -> None:
 def test_of_a_topic_with_an_error_nobody_is_known_to_be_eligible() -> None:
     kafka = broker_with(described("wal_0"), described("wal_1", LEADERLESS))
     assert raw_cluster.eligible_leaders(kafka) == {PartitionId("wal_0", 0): {2}}
+
+
+@pytest.fixture
+def created(monkeypatch: pytest.MonkeyPatch) -> ConfluentKafkaAdmin:
+    """Of a Kafka that takes every topic, and whose metadata show none."""
+    monkeypatch.setattr(kafka_admin, "LED_TIMEOUT", 0.1)
+    monkeypatch.setattr(ConfluentKafkaAdmin, "_in_batches", lambda *_, **__: None)
+    monkeypatch.setattr(ConfluentKafkaAdmin, "view", lambda _: KafkaView("kafka", frozenset({1}), {}))
+    return ConfluentKafkaAdmin(KafkaConnection(("127.0.0.1:1",)))
+
+
+def answers(patch: pytest.MonkeyPatch, code: int) -> None:
+    """Whoever describes topics by their names gets this."""
+    patch.setattr(
+        ConfluentKafkaLogs,
+        "describe_topics",
+        lambda _, topics: {each: failure_of(each, KafkaError(code)) for each in topics},
+    )
+
+
+def test_a_topic_that_may_be_created_and_not_described_is_a_refusal(
+    created: ConfluentKafkaAdmin, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    answers(monkeypatch, KafkaError.TOPIC_AUTHORIZATION_FAILED)
+    with pytest.raises(NotSupported, match=r"refused topic wal_0: .*authorization failed.* right Describe"):
+        created.create_topics([NewTopic("wal_0", 1, {})])
+
+
+def test_a_topic_that_brokers_are_slow_to_show_is_created_all_the_same(
+    created: ConfluentKafkaAdmin, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    answers(monkeypatch, UNKNOWN)
+    created.create_topics([NewTopic("wal_0", 1, {})])

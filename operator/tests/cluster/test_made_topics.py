@@ -6,6 +6,8 @@ from collections import Counter
 
 import pytest
 
+from seawall.api.meta import Condition, ConditionType
+from seawall.domain.conditions import find_condition
 from seawall.domain.errors import Refused
 from tests.fakes.kafka_reassigner import FakeReassigner
 from tests.worlds.reassignment_world import World
@@ -44,6 +46,29 @@ def test_a_broker_that_is_down_gets_nothing_and_the_event_says_so() -> None:
     assert world.reported("TopicsCreated") == [
         "TopicsCreated: Created 2 topics (wal_6, wal_7); none is on broker 4, which is not online"
     ]
+
+
+def test_topics_that_may_be_created_and_not_described_are_not_created_for_ever() -> None:
+    """Metadata leave them out without an error, so that they were missing at each look."""
+    world = World(lambda _: (1, 2))
+    world.kafka.refuses_topics = {"wal_6"}
+    world.declare(count=7)
+    world.rounds(30)
+    assert world.reported("TopicsCreated") == []
+    found = ready(world)
+    assert found.reason == "NotSupportedByKafka"
+    assert "refused topic wal_6" in found.message
+    assert "without the right Describe" in found.message
+    world.kafka.refuses_topics.clear()
+    world.settle()
+    assert ready(world).status == "True"
+
+
+def ready(world: World) -> Condition:
+    """What is told first."""
+    found = find_condition(world.cluster().status.conditions, ConditionType.READY)
+    assert found is not None
+    return found
 
 
 def test_kafka_chooses_where_seawall_may_not_see_the_brokers_and_the_event_says_so(

@@ -14,6 +14,7 @@ from confluent_kafka import KafkaError
 from seawall.adapters.kafka.admin import ENOUGH
 from seawall.adapters.kafka.errors import ALREADY_EXISTS, Failures, refuse_repeated
 from seawall.adapters.kafka.kept import not_kept, refusal_of_unkept
+from seawall.adapters.kafka.topic_answers import require_described
 from seawall.api.meta import Key
 from seawall.domain.errors import OutsideUnavailable, Refused
 from seawall.domain.kafka import (
@@ -106,7 +107,7 @@ class FakeKafka:
         offline: brokers that are down.
         refuse: refuses configs beyond what Kafka itself refuses.
         unkept: configs that it takes and does not keep, as some services do.
-        refuses_topics: topics that it tells nothing of, as without the right to describe them.
+        refuses_topics: topics that it tells nothing of, as without the right to describe them; they may be created.
         refuse_delete: the sentence by which Kafka (an ACL, say) refuses to delete records of a topic, or None.
         late_topics: how many views do not show a new topic.
         late_leaders: how many views, after that, show a new topic without a leader.
@@ -168,7 +169,7 @@ class FakeKafka:
         if self.offline.issuperset(self.brokers):
             return NoKafka(Unreachable.NOT_ANSWERING, "No broker of Kafka answered.")
         online = frozenset(self.brokers) - self.offline
-        shown = (self.shown(name) for name in {**self.topics, **self.gone})
+        shown = (self.shown(name) for name in {**self.topics, **self.gone} if name not in self.refuses_topics)
         recorded = {topic.name: self.recorded(topic) for topic in shown if topic is not None}
         for topic in self.topics.values():
             if topic.views_until_seen > 0:
@@ -207,6 +208,8 @@ class FakeKafka:
             else:
                 failures.add({topic.name: error})
         self._answer(failures)
+        if missing := [topic.name for topic in topics if topic.name in self.refuses_topics]:
+            require_described(FakeKafkaLogs(self).describe_topics(missing))
 
     def add_partitions(self, totals: Mapping[str, int]) -> None:
         """Gives topics more partitions."""

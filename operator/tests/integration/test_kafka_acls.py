@@ -326,6 +326,20 @@ def test_without_the_rights_of_its_row_the_work_is_refused(user: User, work: str
         assert said == NOT_SHOWN or "authorization failed" in said.lower(), said
 
 
+def test_topics_that_may_be_created_and_not_described_are_refused(user: User) -> None:
+    """Metadata of all topics leave them out without an error."""
+    rights = rights_of_table()
+    user.give((rights["creates topics"] - rights["looks at the pool"]) | {Right(AclOperation.DESCRIBE, True)})
+
+    def said() -> str:
+        return settled_refusal(user, create)
+
+    refused = wait_until(said, "it is refused", explain=said)
+    wait_until(lambda: NEW in shown(user.boss).topics, "it is there")
+    wait_until(lambda: "without the right Describe" in said(), "what lacks is named", explain=said)
+    assert "authorization failed" in refused.lower()
+
+
 def test_the_user_of_verifications_reads_the_log_and_may_change_nothing(user: User) -> None:
     user.give(rights_of_jobs())
     for work in ("reads ids, offsets and epochs", "looks for the record that a datanode cannot read"):

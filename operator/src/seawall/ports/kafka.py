@@ -94,7 +94,8 @@ class KafkaAdmin(Protocol):
         Replicas on brokers that are registered and down are made when these are back, if another of the topic is up.
 
         Raises:
-            Refused: Kafka said no to some of them; the message is its sentence for the first.
+            Refused: Kafka said no to some of them, or to describe one that is there: the message is its sentence for
+                the first.
             OutsideUnavailable: Kafka did not answer for some of them; they may exist or not.
         """
         ...

@@ -33,6 +33,7 @@ from seawall.adapters.kafka.topic_answers import (
     once,
     records_of_change,
     records_of_topic,
+    require_described,
 )
 from seawall.adapters.kafka.users import ConfluentKafkaUsers
 from seawall.adapters.kafka.values import alteration_of, overrides_of
@@ -141,7 +142,8 @@ class ConfluentKafkaAdmin:
 
         refuse_repeated(topic.name for topic in topics)
         self._in_batches(batches(topics, WRITE_RECORDS, records_of_topic), create, fine=ALREADY_EXISTS)
-        self._wait_until_led([topic.name for topic in topics])
+        if missing := self._wait_until_led([topic.name for topic in topics]):
+            require_described(self.logs.describe_topics(missing))
 
     def add_partitions(self, totals: Mapping[str, int]) -> None:
         """Gives topics more partitions, and waits until brokers show them."""
@@ -196,25 +198,34 @@ class ConfluentKafkaAdmin:
         if gone:
             self._wait_until_gone(gone)
 
-    def _wait_until_led(self, names: Sequence[str]) -> None:
+    def _wait_until_led(self, names: Sequence[str]) -> list[str]:
         """Waits, but not for long, until the brokers that happen to be asked show new topics with their leaders.
 
         A view that is too old would have them created once more.
+
+        Returns:
+            Those that were not shown at all when the time was over.
         """
 
         def are_led(view: KafkaView) -> bool:
             return {name for name, topic in view.topics.items() if topic.leader is not None}.issuperset(names)
 
-        self._wait_for_view(are_led)
+        last = self._wait_for_view(are_led)
+        return [] if last is None else [name for name in names if name not in last.topics]
 
-    def _wait_for_view(self, is_so: Callable[[KafkaView], bool]) -> None:
+    def _wait_for_view(self, is_so: Callable[[KafkaView], bool]) -> KafkaView | None:
+        """The last view, if the time was over before it was so; None too where nobody answers."""
         deadline, reports_history = time.monotonic() + LED_TIMEOUT, 0
-        while reports_history < LED_REPORTS and time.monotonic() < deadline:
+        view: KafkaView | NoKafka | None = None
+        while time.monotonic() < deadline:
             view = self.view()
             if isinstance(view, NoKafka):
-                return
+                return None
             reports_history = reports_history + 1 if is_so(view) else 0
+            if reports_history == LED_REPORTS:
+                return None
             time.sleep(LED_POLL)
+        return view
 
     def _wait_until_gone(self, names: Collection[str]) -> None:
         """The same of topics that were deleted: a view that is too old shows them once more."""

@@ -14,7 +14,7 @@ from confluent_kafka.admin import AdminClient, ListOffsetsResultInfo, OffsetSpec
 from seawall.adapters.kafka.errors import ELECTING, UNKNOWN_TOPIC, is_refusal, wait_for
 from seawall.adapters.kafka.values import described_topic_of
 from seawall.adapters.times import KAFKA_ELECTION_SECONDS
-from seawall.domain.errors import OutsideUnavailable
+from seawall.domain.errors import NotSupported, OutsideUnavailable
 from seawall.domain.kafka import ConfigChange, NewTopic, describe_illegal_name
 from seawall.domain.kafka_log import DescribedTopic, FirstSince, TopicFailure, TopicTrouble
 
@@ -184,6 +184,17 @@ def describe_topics(
         return client.describe_topics(TopicCollection(list(batch)), request_timeout=seconds)
 
     return ask_topics(client, topics, ask, described_topic_of, seconds)
+
+
+def require_described(answers: Mapping[str, object]) -> None:
+    """Of topics that were created, and that no metadata show: they leave out what may not be described.
+
+    Raises:
+        NotSupported: the user lacks that right, and the same would be created for ever.
+    """
+    for answer in answers.values():
+        if isinstance(answer, TopicFailure) and answer.why is TopicTrouble.REFUSED:
+            raise NotSupported(f"{answer.message}. It is there, and without the right Describe nothing shows it")
 
 
 def _is_mute(answer: object) -> bool:
