@@ -261,6 +261,11 @@ give the Lease back takes two requests more, and the pod has 20 s for all (termi
 longer, the kubelet ends the process, and the Lease ends by itself."""
 WATCH_INACTIVITY_SECONDS = 20
 """A watch without an event for this long is taken for dead; so an edit is seen within 30 s at worst."""
+WATCH_LIST_SECONDS = 60
+"""Deadline of the list that a watch begins with: one over a connection that is dead must not last for minutes."""
+WATCH_DEAF_SECONDS = 120
+"""What the watch has not told of for so long, though the API server lists it, it will not tell of: watching begins anew
+then. Twice what a list that hangs may take; objects are woken meanwhile, once a resync."""
 TOPICS_CONFIGS_FRESH_FOR_MS = 30_000
 """A broker takes a second for the configs of 1,000 topics, and a run looks seven times and more."""
 TOPICS_FREED_AFTER_MS = 600_000

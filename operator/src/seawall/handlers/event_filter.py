@@ -106,6 +106,11 @@ class EventFilter:
             woken.add(Subject(BROKERS, subject.key))
         return woken
 
+    def has_heard(self, kind: str, metadata: Body) -> bool:
+        """Whether the last event about this object was about it as it is in this metadata; from any thread."""
+        before = self._observed_before.get(Subject(kind, Key(metadata["namespace"], metadata["name"])))
+        return before is not None and before.own == fingerprint(metadata)
+
     def _dependents(self, subject: Subject, family: Key) -> set[Subject]:
         return {found for found in self._families.get(family, ()) if found.kind in DEPENDENTS[subject.kind]} - {subject}
 
@@ -122,12 +127,12 @@ class EventFilter:
 
 
 def _observe(kind: str, key: Key, body: Body) -> _Fingerprints:
-    own = _own(body["metadata"])
+    own = fingerprint(body["metadata"])
     kafka = _of_kafka(body.get("status") or {}) if kind == WAL_CLUSTER.kind else ()
     return _Fingerprints(own, _REPORTED.get(kind, _metadata_only)(body), kafka, _family(kind, key, body))
 
 
-def _own(metadata: Body) -> Fingerprint:
+def fingerprint(metadata: Body) -> Fingerprint:
     """All that a tick reads of the object itself, the status excepted."""
     ours = sorted(item for item in (metadata.get("annotations") or {}).items() if item[0].startswith(f"{GROUP}/"))
     return (
@@ -140,7 +145,7 @@ def _own(metadata: Body) -> Fingerprint:
 
 
 def _metadata_only(body: Body) -> Fingerprint:
-    return _own(body["metadata"])
+    return fingerprint(body["metadata"])
 
 
 def _of_kafka(status: Body) -> Fingerprint:
@@ -153,7 +158,7 @@ def _of_kafka(status: Body) -> Fingerprint:
 
 def _of_run(body: Body) -> Fingerprint:
     """Others wait for the stages of a purge, a verification, a backup or a restore."""
-    return (*_own(body["metadata"]), (body.get("status") or {}).get("stage"))
+    return (*fingerprint(body["metadata"]), (body.get("status") or {}).get("stage"))
 
 
 def _of_hold(body: Body) -> Fingerprint:

@@ -51,6 +51,7 @@ from seawall.handlers.pages import build_metrics, build_pages, build_probes
 from seawall.handlers.queues import Queues
 from seawall.handlers.terms import Terms
 from seawall.handlers.ui.reading import Reading
+from seawall.handlers.unheard import Unheard
 from seawall.handlers.watch import Watcher
 from seawall.handlers.wiring import QUEUES, Meters, Outside, Wiring, wire
 from seawall.settings import Settings
@@ -86,6 +87,7 @@ class Operator:
         ticks = {kind: self._telemetry.measured(kind, partial(self._terms.tick, kind)) for kind in self._terms.kinds()}
         self._queues = Queues(ticks, settings.workers, settings.resync_seconds)
         self._watcher = Watcher(settings.namespaces, self._wake_from_watcher)
+        self._unheard = Unheard(self._kube.list_metadata, self._watcher.has_heard)
 
     def _outside(self) -> Outside:
         return Outside(
@@ -139,7 +141,31 @@ class Operator:
         for resource in RESOURCES:
             await self._wait_for(resource)
         self._watcher.start()
-        await asyncio.Event().wait()
+        while True:
+            await asyncio.sleep(self._settings.resync_seconds)
+            await self._wake_unheard()
+
+    async def _wake_unheard(self) -> None:
+        """The leader looks at what its watch does not tell of; if that goes on, it watches anew.
+
+        The process stays: what it remembers is evidence, and where the right to watch is missing a start mends nothing.
+        """
+        if not self._lease.is_leader():
+            self._unheard.forget()
+            return
+        found = await asyncio.to_thread(self._unheard.find)
+        for subject in found.unheard:
+            self._wake_from_watcher(subject)
+        if not found.deaf:
+            return
+        first, kinds = found.deaf[0], sorted({each.kind for each in found.deaf})
+        what = f"{first.kind} {first.key} and {len(found.deaf) - 1} more"
+        _log.warning("the API server lists %s, the watch has not told of them: watching begins anew", what)
+        self._telemetry.begin_to_watch_anew(kinds)
+        before, self._watcher = self._watcher, self._watcher.successor()
+        await asyncio.to_thread(before.stop)
+        self._watcher.start()
+        self._unheard.forget()
 
     async def _wait_for(self, resource: type[AnyResource]) -> None:
         while True:

@@ -10,14 +10,15 @@ import asyncio
 import itertools
 import os
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import closing
 from typing import Any
 
 import kopf
 
 from seawall.api.meta import GROUP, VERSION
 from seawall.api.v1alpha1.kinds import KINDS
-from seawall.domain.times import WATCH_INACTIVITY_SECONDS
+from seawall.domain.times import WATCH_INACTIVITY_SECONDS, WATCH_LIST_SECONDS
 from seawall.handlers.event_filter import EventFilter, Subject
 
 _IDENTITY: Any = "seawall"
@@ -55,21 +56,32 @@ class Watcher:
         return self._thread.ident is not None and not self._thread.is_alive()
 
     def is_watching(self) -> bool:
-        """Whether objects that change are heard of: it has begun to watch, and has not ended."""
+        """Whether it has begun to watch, and has not ended. It may be deaf all the same (`handlers/unheard.py`)."""
         return self.ready.is_set() and not self.has_ended()
 
+    def has_heard(self, kind: str, metadata: Mapping[str, Any]) -> bool:
+        """Whether it has told of an object as it is in this metadata."""
+        return self._summary.has_heard(kind, metadata)
+
+    def successor(self) -> Watcher:
+        """One that logs in and looks for the kinds anew, and knows what this one has heard. First stop this one."""
+        other = Watcher(self._namespaces, self._wake)
+        other._summary = self._summary
+        return other
+
     def _run(self) -> None:
-        kopf.run(
-            registry=self._registry(),
-            settings=_settings(),
-            identity=_IDENTITY,
-            standalone=True,
-            clusterwide=not self._namespaces,
-            namespaces=self._namespaces,
-            stop_flag=self._stop,
-            ready_flag=self.ready,
-            loop=asyncio.new_event_loop(),
-        )
+        with closing(asyncio.new_event_loop()) as loop:
+            kopf.run(
+                registry=self._registry(),
+                settings=_settings(),
+                identity=_IDENTITY,
+                standalone=True,
+                clusterwide=not self._namespaces,
+                namespaces=self._namespaces,
+                stop_flag=self._stop,
+                ready_flag=self.ready,
+                loop=loop,
+            )
 
     def _registry(self) -> kopf.OperatorRegistry:
         registry = kopf.OperatorRegistry()
@@ -90,6 +102,7 @@ def _settings() -> kopf.OperatorSettings:
     settings.scanning.disabled = True
     settings.watching.inactivity_timeout = WATCH_INACTIVITY_SECONDS
     settings.watching.server_timeout = 300
+    settings.networking.request_timeout = WATCH_LIST_SECONDS
     settings.networking.connect_timeout = 5
     settings.networking.error_backoffs = _Backoffs()
     return settings

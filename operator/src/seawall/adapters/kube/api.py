@@ -123,9 +123,9 @@ class KubeApi:
         status, answer, content_type = self._exchange("GET", path, accept="*/*")
         return Fetched(status, content_type, answer)
 
-    def list(self, path: str) -> list[dict[str, Any]]:
+    def list(self, path: str, accept: str = "application/json") -> list[dict[str, Any]]:
         """Reads the items of a collection."""
-        status, answer = self._request("GET", path)
+        status, answer = self._request("GET", path, accept=accept)
         items: list[dict[str, Any]] = _checked(status, answer, f"listing {path}")["items"]
         return items
 

@@ -27,6 +27,8 @@ _log = logging.getLogger(__name__)
 _API_VERSION = f"{GROUP}/{VERSION}"
 _STRICT = "fieldValidation=Strict"
 """A field that the CRD there does not have is refused: by default it is dropped, and the write succeeds (KEP-2885)."""
+_METADATA = "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1,application/json"
+"""What a list is asked for that needs no specs and statuses, which are nearly all of it."""
 _PREFIX_FIELD = "spec.topics.prefix"
 _EVENT_MESSAGE = 1024
 """Longest message of an Event that the API server takes."""
@@ -56,6 +58,11 @@ class KubeAdapter:
         items = [resource.parse(raw) for objects in found.values() if objects is not None for raw in objects]
         return Listing(items, _unreadable(found))
 
+    def list_metadata(self, resource: type[AnyResource]) -> builtins.list[dict[str, Any]]:
+        """The metadata of all objects of a kind in scope, as the API server has it, as far as it may be read."""
+        found = self._list_all(resource.KIND, self._scopes, accept=_METADATA)
+        return [raw["metadata"] for objects in found.values() if objects is not None for raw in objects]
+
     def require_served(self, resource: type[AnyResource]) -> None:
         """Raises what hinders to list objects of a kind; without the CRD that is Refused."""
         for scope in self._scopes:
@@ -74,18 +81,19 @@ class KubeAdapter:
         return Listing([each for each in clusters if each.prefix == prefix], _unreadable(found))
 
     def _list_all(
-        self, kind: Kind, scopes: Sequence[str | None], query: str = ""
+        self, kind: Kind, scopes: Sequence[str | None], query: str = "", accept: str | None = None
     ) -> dict[str | None, builtins.list[dict[str, Any]] | None]:
         many = len(scopes) > 1
-        return {scope: self._list(kind, scope, query=query, is_one_of_many=many) for scope in scopes}
+        return {scope: self._list(kind, scope, query=query, accept=accept, is_one_of_many=many) for scope in scopes}
 
     def _list(
-        self, kind: Kind, namespace: str | None, *, query: str = "", is_one_of_many: bool
+        self, kind: Kind, namespace: str | None, *, query: str = "", accept: str | None = None, is_one_of_many: bool
     ) -> builtins.list[dict[str, Any]] | None:
         """One namespace whose Role is gone, as it is while the namespace is being deleted, must not hide the others."""
         scope = "" if namespace is None else f"/namespaces/{namespace}"
+        path = f"/apis/{_API_VERSION}{scope}/{kind.plural}?{query}".rstrip("?")
         try:
-            return self._api.list(f"/apis/{_API_VERSION}{scope}/{kind.plural}?{query}".rstrip("?"))
+            return self._api.list(path) if accept is None else self._api.list(path, accept)
         except Forbidden as error:
             if not is_one_of_many:
                 raise

@@ -6,9 +6,9 @@ import math
 import threading
 import time
 from collections import Counter as Tally
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
-from prometheus_client import CollectorRegistry, Gauge, Histogram, generate_latest
+from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
 
 from seawall.api.meta import Key
 from seawall.api.v1alpha1.kinds import KINDS
@@ -78,6 +78,14 @@ class Telemetry:
         self.restarts = RestartTelemetry(self.registry)
         self.subscriptions = SubscriptionTelemetry(self.registry)
         self._leader = Gauge("seawall_leader", "1 while this process is the leader", registry=self.registry)
+        self._deaf = Counter(
+            "seawall_watch_deaf",
+            "Times that watching began anew: of objects of this kind that the API server lists nothing was heard",
+            ["kind"],
+            registry=self.registry,
+        )
+        for kind in _KINDS:  # from 0 on: of one that begins with 1 Prometheus sees no increase
+            self._deaf.labels(kind)
         self._process_start = Gauge(
             "seawall_process_start_time_seconds", "Unix time at which this process began", registry=self.registry
         )
@@ -172,6 +180,11 @@ class Telemetry:
             self.reassignments.clear()
             self.restarts.clear()
             self.subscriptions.clear()
+
+    def begin_to_watch_anew(self, kinds: Iterable[str]) -> None:
+        """Counts that the watch was deaf to these kinds."""
+        for kind in kinds:
+            self._deaf.labels(kind).inc()
 
     def exposition(self) -> bytes:
         """All metrics in Prometheus's text format."""
