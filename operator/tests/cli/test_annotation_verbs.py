@@ -42,6 +42,8 @@ BROKEN = {"type": "WALIntact", "status": "False", "reason": "IdentityFenceBroken
 class Server:
     """An API server with one WALCluster, whose version changes whenever somebody writes or it is told to."""
 
+    host = "https://api:6443"
+
     def __init__(self, *conditions: Mapping[str, str]) -> None:
         self.object: dict[str, Any] = {
             "metadata": {"name": "wal", "uid": "1", "resourceVersion": "1", "annotations": {}},
@@ -158,14 +160,15 @@ def test_what_stands_and_what_it_allows_is_shown_before_it_is_asked() -> None:
     parts = annotate(arguments, server, say_no, NOW)
     with pytest.raises(Refused, match="nothing was changed"):
         shown.extend(parts)
-    assert shown[0] == "WALIntact is False (IdentityFenceBroken): wal_0 is another log"
-    assert shown[1] == "Ready is not known"
-    assert shown[2].startswith("Which topics it is about is not known: no Seawall operator leads")
-    assert shown[3].splitlines() == [
+    assert shown[0] == "WALCluster db/wal at https://api:6443"
+    assert shown[1] == "WALIntact is False (IdentityFenceBroken): wal_0 is another log"
+    assert shown[2] == "Ready is not known"
+    assert shown[3].startswith("Which topics it is about is not known: no Seawall operator leads")
+    assert shown[4].splitlines() == [
         "It sets seawall.dev/readopt: restored@2026-11-25T13:00:00Z",
         VERBS["readopt"].allows,
     ]
-    assert shown[4] == "Go on? [y/N] "
+    assert shown[5] == "Go on? [y/N] "
     assert server.annotations == {}
 
 

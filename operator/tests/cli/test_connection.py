@@ -13,7 +13,7 @@ from kubernetes import config
 
 from seawall.adapters.kube.api import KubeApi
 from seawall.cli import connection
-from seawall.cli.connection import connect
+from seawall.cli.connection import connect, whereabouts
 from seawall.domain.errors import Refused
 from tests.support.mutants import find_survivors
 from tests.support.source_mutants import rewritten
@@ -151,3 +151,15 @@ def test_a_kubeconfig_is_passed_over_by_no_mutant(tmp_path: Path, monkeypatch: p
         rewritten(connection, "_kubeconfig", " or path.is_file() else", " else"),
     )
     assert not find_survivors([(mutant, goes_where_it_says) for mutant in mutants])
+
+
+def test_a_person_is_told_which_cluster_it_is(tmp_path: Path) -> None:
+    path = write_kubeconfig(tmp_path / "file")
+    for context, expected in (
+        (None, "WALCluster db-here/wal at https://here:6443 (context here)"),
+        ("there", "WALCluster db-there/wal at https://there:6443 (context there)"),
+    ):
+        arguments = argparse.Namespace(kubeconfig=path, context=context, namespace=None, walcluster="wal")
+        assert whereabouts(arguments, connect(arguments).host) == expected
+    arguments = argparse.Namespace(kubeconfig=None, context=None, namespace="db", walcluster="wal")
+    assert whereabouts(arguments, connect(arguments).host) == f"WALCluster db/wal at {IN_CLUSTER}", "in a pod"

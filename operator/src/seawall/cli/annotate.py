@@ -9,13 +9,13 @@ from __future__ import annotations
 import argparse
 from collections.abc import Callable, Iterator, Mapping
 from datetime import datetime
-from typing import Any
+from typing import Any, Protocol
 
 from seawall.adapters.kube.objects import path_of
 from seawall.api.meta import PAUSED_ANNOTATION, Key
 from seawall.api.v1alpha1.cluster import WAL_CLUSTER
 from seawall.cli.annotation_verbs import VERBS, Verb, value_of
-from seawall.cli.connection import add_connection, add_operator, add_walcluster
+from seawall.cli.connection import add_connection, add_operator, add_walcluster, whereabouts
 from seawall.cli.follow import ChangingApi, condition_of
 from seawall.cli.ledger import Get, ask_operator
 from seawall.cli.output import table
@@ -38,6 +38,12 @@ _NOTHING = "nothing was changed"
 
 Ask = Callable[[str], str]
 """Puts a question to the person; EOFError: there is none."""
+
+
+class NamedApi(ChangingApi, Protocol):
+    """The API server, and which one it is."""
+
+    host: str
 
 
 def add_arguments(parser: argparse.ArgumentParser, command: str) -> None:
@@ -64,8 +70,8 @@ def answers(arguments: argparse.Namespace, session: Session) -> Iterator[str]:
     yield from annotate(arguments, session.api, session.ask, session.now())
 
 
-def annotate(arguments: argparse.Namespace, api: ChangingApi, ask: Ask, now: datetime) -> Iterator[str]:
-    """What is printed, piece by piece.
+def annotate(arguments: argparse.Namespace, api: NamedApi, ask: Ask, now: datetime) -> Iterator[str]:
+    """What is printed, piece by piece; first where it is, as a person may have several clusters.
 
     Raises:
         Refused: there is no such WALCluster, something was mistyped, or the person may not or does not want to.
@@ -77,6 +83,7 @@ def annotate(arguments: argparse.Namespace, api: ChangingApi, ask: Ask, now: dat
     path = path_of(WAL_CLUSTER, Key(arguments.namespace, arguments.walcluster))
     found = _read(api, path, arguments)
     _require_planned(found, verb, value)
+    yield whereabouts(arguments, api.host)
     yield from _shown(found, verb)
     if value is not None:
         yield from _topics(api.get, arguments, verb)

@@ -6,6 +6,7 @@ import argparse
 import os
 import re
 from pathlib import Path
+from typing import Any
 
 from kubernetes import config
 from kubernetes.config.config_exception import ConfigException
@@ -88,6 +89,13 @@ def connect(arguments: argparse.Namespace) -> KubeApi:
         raise Refused(f"the kubeconfig cannot be used: it has not the form of one ({error})") from error
 
 
+def whereabouts(arguments: argparse.Namespace, host: str) -> str:
+    """Which WALCluster it is about, once connected: of that name there may be one in each cluster."""
+    context = _context(arguments.kubeconfig, arguments.context)
+    by = "" if context is None else f" (context {context['name']})"
+    return f"WALCluster {arguments.namespace}/{arguments.walcluster} at {host}{by}"
+
+
 def _kubeconfig(named: str | None, context: str | None) -> str | None:
     """As for kubectl, in a pod too; None: there is none, and who is in a pod is the pod's account."""
     if named or (named := os.environ.get("KUBECONFIG")):
@@ -103,9 +111,18 @@ def _kubeconfig(named: str | None, context: str | None) -> str | None:
 def _namespace(kubeconfig: str | None, context: str | None) -> str:
     if kubeconfig is None:
         return _namespace_of_pod()
+    return str((_context(kubeconfig, context) or {}).get("context", {}).get("namespace") or DEFAULT_NAMESPACE)
+
+
+def _context(kubeconfig: str | None, context: str | None) -> dict[str, Any] | None:
+    """The one that is named, or the current one; None: who is in a pod needs none."""
+    if kubeconfig is None:
+        return None
     contexts, active = config.list_kube_config_contexts(kubeconfig)  # type: ignore[no-untyped-call]
-    chosen = active if context is None else next((each for each in contexts if each["name"] == context), None)
-    return str((chosen or {}).get("context", {}).get("namespace") or DEFAULT_NAMESPACE)
+    found: dict[str, Any] | None = (
+        active if context is None else next((each for each in contexts if each["name"] == context), None)
+    )
+    return found
 
 
 def _namespace_of_pod() -> str:

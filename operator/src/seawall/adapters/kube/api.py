@@ -95,7 +95,7 @@ class KubeApi:
             )
         if is_anonymous:
             configuration = _without_credentials(configuration)
-        configuration.retries = False
+        configuration.retries, self.host = False, str(configuration.host)
         configuration.connection_pool_maxsize = connections
         self._client = ApiClient(configuration)
 
