@@ -868,6 +868,46 @@ def test_the_crd_chart_and_the_folder_crds_are_the_same(render: Render) -> None:
     assert {obj["metadata"]["name"]: without_annotation(obj) for obj in render(chart=CRD_CHART)} == expected
 
 
+SINCE = dict.fromkeys(
+    ("name", "served", "storage", "schema", "subresources", "additionalPrinterColumns", "deprecated"), 16
+) | {"selectableFields": 30}
+"""Field of a version of a CRD → the Kubernetes 1.x that knows it first. One before refuses it (server-side apply, and
+`kubectl apply`, which validates strictly), or drops it without a word. selectableFields: KEP-4358."""
+
+
+def oldest_kubernetes() -> int:
+    """The x of 1.x, by the charts."""
+    declared = {yaml.safe_load((chart / "Chart.yaml").read_text())["kubeVersion"] for chart in (CHART, CRD_CHART)}
+    (minor,) = {int(found) for each in declared for found in re.findall(r"^>=1\.(\d+)\.0-0$", each)}
+    return minor
+
+
+def test_the_oldest_kubernetes_knows_every_field_of_the_crds() -> None:
+    crds = [crd for path in (ROOT / "crds").glob("*.yaml") for crd in yaml.safe_load_all(path.read_text())]
+    fields = {field for crd in crds for version in crd["spec"]["versions"] for field in version}
+    assert "selectableFields" in fields
+    assert {field for field in fields if SINCE[field] > oldest_kubernetes()} == set()
+
+
+def test_pages_and_charts_name_the_same_oldest_kubernetes() -> None:
+    pages = [ROOT / "README.md", *(ROOT / "charts").rglob("*.md"), *(ROOT / "docs").glob("*.md")]
+    named = {page.name: re.findall(r"Kubernetes 1\.(\d+) or\s+newer", page.read_text()) for page in pages}
+    assert named["install.md"]
+    assert {int(found) for each in named.values() for found in each} == {oldest_kubernetes()}
+
+
+def test_no_page_says_that_two_releases_share_a_lease(render: Render) -> None:
+    """Two of one namespace have each its own, both would lead."""
+    leases = {environment(render(values))["SEAWALL_LEASE_NAME"] for values in ({}, {"fullnameOverride": "other"})}
+    assert leases == {"seawall", "other"}
+    readme = " ".join((CHART / "README.md").read_text().split())
+    assert (
+        "Let no two releases serve the same namespace, wherever they are installed: each has a Lease of its own"
+        in readme
+    )
+    assert "share the Lease" not in readme
+
+
 def test_charts_and_operator_have_one_version() -> None:
     project = (ROOT / "operator" / "pyproject.toml").read_text()
     (version,) = re.findall(r'^version = "(.+)"$', project, re.MULTILINE)
