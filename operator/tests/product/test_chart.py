@@ -818,10 +818,20 @@ def test_alerts_select_states_and_outcomes_that_exist(render: Render) -> None:
 @pytest.mark.parametrize(
     ("values", "said", "unsaid"),
     [
-        ({}, ("WALClusters in ops.", "read no Secret", "--set 'secrets.names={"), ("NetworkPolicy",)),
+        (
+            {},
+            ("WALClusters in ops.", "read no Secret", "--set 'secrets.names={", "a list replaces the one of before"),
+            ("NetworkPolicy",),
+        ),
         (
             EVERYTHING,
-            ("in db-a, db-b.", "the Secrets kafka-ca, kafka-user and no others", "9092, 9093, 9094, 9091 only"),
+            (
+                "in db-a, db-b.",
+                "the Secrets kafka-ca, kafka-user and no others",
+                "a list replaces the one of before",
+                "--set 'secrets.names={kafka-ca,kafka-user,another}'",
+                "9092, 9093, 9094, 9091 only",
+            ),
             ("no Secret",),
         ),
         (

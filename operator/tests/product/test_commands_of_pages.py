@@ -92,3 +92,32 @@ def test_the_patches_of_the_pages_are_found() -> None:
     assert found >= {"install.md", "subscription.md", "SeawallNoBackupForADay.md"}
     assert unknown_fields("walcluster", {"spec": {"deletionPolicy": "Retain"}}) == [".spec.deletionPolicy"]
     assert unknown_fields("walc", {"spec": {"topics": {"deletionPolicy": "Retain"}}}) == []
+
+
+LIST = re.compile(r"^.*--set '[\w.]+=\{", re.MULTILINE)
+"""A line of a command that sets a list of the chart."""
+REPLACES = re.compile(r"(?:the|a|each) list replaces the one of before", re.IGNORECASE)
+NOTES = ROOT / "charts/seawall/templates/NOTES.txt"
+
+
+def unsaid_lists(text: str) -> list[str]:
+    """Commands that set a list, and whose section does not say that it takes the one of before away."""
+    sections = re.split(r"^#+ ", text, flags=re.MULTILINE)
+    return [found for each in sections for found in LIST.findall(each) if not REPLACES.search(" ".join(each.split()))]
+
+
+@pytest.mark.parametrize("page", [*TEXTS, NOTES], ids=lambda page: page.name)
+def test_who_sets_a_list_is_told_that_it_replaces_the_one_of_before(page: Path) -> None:
+    """A second database's command would take the first one's Secrets away."""
+    assert unsaid_lists(page.read_text()) == []
+
+
+def test_commands_that_set_a_list_are_found() -> None:
+    counts = {page: len(LIST.findall(page.read_text())) for page in (*TEXTS, NOTES)}
+    assert {page.name for page, count in counts.items() if count} >= {
+        "install.md",
+        "strimzi.md",
+        "README.md",
+        "NOTES.txt",
+    }
+    assert unsaid_lists("# A\nEach list replaces the one of before.\n# B\n helm x --set 'secrets.names={a}'\n")
