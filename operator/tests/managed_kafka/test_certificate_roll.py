@@ -321,3 +321,24 @@ def test_what_a_person_has_to_approve_is_not_rolled_out_with_it(
     assert world.evicted == []
     assert "seawall.dev/approve-rollout" in told(world, ConditionType.KAFKA_NODES_HEALTHY)
     assert "OldCertificateInUse" in told(world, ConditionType.CERTIFICATES_VALID)
+
+
+def test_a_newer_seawall_asks_first_also_after_a_user_more(
+    world: CertificateRollWorld, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """No template depends on users, so no pod was made anew, and each keeps what it remembers of the spec."""
+    managed = copy.deepcopy(world.spec["kafka"]["managed"])
+    managed["security"]["users"].append({"name": "another", "access": "ReadOnly", "secretName": "user-verifier"})
+    managed["security"]["operatorTls"] = {"secretName": "seawall-of-its-own"}
+    world.kube.secrets[secret("seawall-of-its-own")] = world.kube.secrets[secret(OPERATOR)]
+    world.declare(kafka={"managed": managed})
+    world.live(ticks=40)
+    assert world.evicted == []
+    monkeypatch.setattr(properties, "JVM_OPTIONS", f"{properties.JVM_OPTIONS}-Dnew=1\n")
+    world.live(ticks=60)
+    assert world.evicted == []
+    found = world.found().status.managed_kafka
+    assert found is not None
+    assert found.awaiting_approval is not None
+    world.annotate(approve_rollout=found.awaiting_approval)
+    assert rolled(world) == ORDER

@@ -19,6 +19,7 @@ from seawall.observe import kafka_nodes
 from tests.domain.kafka_nodes.test_kafka_mutants import all_templates_at_once
 from tests.managed_kafka import test_kafka_roll as stories
 from tests.support.mutants import Mutant, find_survivors, in_a_copy
+from tests.managed_kafka import test_managed_kafka_objects as made
 from tests.support.source_mutants import rewritten
 from tests.worlds.kafka_roll_world import RollWorld
 
@@ -105,13 +106,29 @@ MUTANTS: tuple[Mutant, ...] = (
     (all_templates_at_once, of(stories.test_a_node_that_dies_by_itself_comes_back_as_it_was_made)),
     (rewritten(begin, "begin_next", "if other is not None:", "if False:", machine), SLOT),
     (
-        rewritten(roll_facts, "cause_of", "in {None, spec_hash(node)}", "is None", roll_facts),
+        rewritten(roll_facts, "cause_of", "in {None, *spec_hashes(node)}", "is None", roll_facts),
         of(newer),
     ),
     (rewritten(roll_facts, "_is_approved", '"").strip() == plan', '"") != ""'), of(newer)),
     (
         rewritten(roll_facts, "_is_datanode_away", "None if said is None or", "False if said is None or"),
         of(partial(stories.test_nothing_goes_while_a_datanode_is_not_known_to_serve, said=None)),
+    ),
+    (
+        rewritten(objects, "spec_hash", '{"tls", ', '{"users", "tls", ', made),
+        partial(made.test_what_is_remembered_of_the_spec_is_what_a_node_is_made_of, "users"),
+    ),
+    (
+        rewritten(objects, "spec_hash", "if kafka.image is None", "if True", made),
+        partial(made.test_what_is_remembered_of_the_spec_is_what_a_node_is_made_of, "version beside image"),
+    ),
+    (
+        rewritten(objects, "_ways_to_say", "if said in {None, default}", "if False"),
+        partial(made.test_what_is_remembered_of_the_spec_is_what_a_node_is_made_of, "the default heap"),
+    ),
+    (
+        rewritten(objects, "spec_hashes", ", _spec_hash_of_before(each)", ",", made),
+        partial(made.test_pods_that_were_made_before_it_was_so_still_say_the_same, made.secured()),
     ),
     (
         rewritten(roll_facts, "_is_datanode_away", 'said.status != "True"', "said.status != said.status"),

@@ -79,7 +79,7 @@ MUTANTS: tuple[Mutant, ...] = (
         of(stories.test_where_it_is_not_clear_which_kafka_it_is_no_volume_is_touched),
     ),
     (
-        rewritten(objects, "spec_hash", 'exclude={"storage", "replicas"}', 'exclude={"replicas"}', stories),
+        rewritten(objects, "_hash_of", 'exclude={"storage", "replicas"}', 'exclude={"replicas"}'),
         of(stories.test_what_a_node_is_made_of_has_no_size_of_its_volume),
     ),
     (growth_waits_for_kafka, of(stories.test_a_broker_that_is_down_because_it_is_full_is_mended_by_a_larger_volume)),

@@ -19,7 +19,6 @@ from seawall.domain.managed_kafka import (
     network,
     objects,
     plan,
-    roll_facts,
     scale,
     staleness,
     tokens,
@@ -114,7 +113,7 @@ SCALED: tuple[Mutant, ...] = (
         of_a_world(scaled.test_a_volume_that_is_refused_keeps_no_other_node_from_being_mended),
     ),
     (
-        rewritten(objects, "spec_hash", "most_replicas(node.kafka)", "list(node.kafka.broker_ids)", roll_facts),
+        rewritten(objects, "_hash_of", "most_replicas(node.kafka)", "list(node.kafka.broker_ids)"),
         asks_first,
     ),
     (

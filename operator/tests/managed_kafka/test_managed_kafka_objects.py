@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 import re
 from typing import Any
 
@@ -13,8 +15,16 @@ from seawall.api.meta import Key
 from seawall.api.v1alpha1.cluster import WALClusterSpec
 from seawall.api.v1alpha1.managed_kafka import GUARDED_PROPERTIES, ManagedKafka
 from seawall.domain.managed_kafka.node import Node, nodes_of
-from seawall.domain.managed_kafka.objects import ObjectKind, budgets, node_objects, template_hash, volume
-from seawall.domain.managed_kafka.properties import server_properties
+from seawall.domain.managed_kafka.objects import (
+    ObjectKind,
+    budgets,
+    node_objects,
+    spec_hash,
+    spec_hashes,
+    template_hash,
+    volume,
+)
+from seawall.domain.managed_kafka.properties import most_replicas, server_properties
 from seawall.domain.spark_job.allowed import kafka_of_job
 from seawall.domain.walconfig.render import render_wal_config
 from tests.product.test_examples import EXAMPLES
@@ -151,6 +161,56 @@ def test_what_changes_a_node_changes_its_hash_and_nothing_else_does(change: dict
 def secured(**changes: Any) -> ManagedKafka:
     found = yaml.safe_load((EXAMPLES / "valid/managed-kafka-secured.yaml").read_text())["spec"]
     return declared(security={**found["kafka"]["managed"]["security"], **changes})
+
+
+USER = {"name": "more", "access": "ReadOnly", "secretName": "more"}
+
+
+def with_heap(heap: str | None) -> ManagedKafka:
+    """The pools of the example, whose brokers have 4Gi of Java's heap without a word."""
+    pools = [each.model_dump(by_alias=True, mode="json") for each in declared().node_pools]
+    return declared(nodePools=[{**each, "heap": heap} if each["firstId"] == 0 else each for each in pools])
+
+
+EDITS: dict[str, tuple[ManagedKafka, ManagedKafka, bool]] = {
+    "users": (secured(), secured(users=[*secured().model_dump(by_alias=True)["security"]["users"], USER]), False),
+    "operatorTls": (secured(), secured(operatorTls={"secretName": "another"}), False),
+    "tls": (secured(), secured(tls={"secretName": "another"}), True),
+    "authentication": (secured(), secured(authentication="MutualTLS"), True),
+    "insecure": (secured(), declared(), True),
+    "version": (declared(), declared(version="4.3.0"), True),
+    "version beside image": (declared(image="own"), declared(image="own", version="4.3.0"), False),
+    "image": (declared(), declared(image="own"), True),
+    "the default image": (declared(), declared(image="apache/kafka:4.3.1"), False),
+    "heap": (with_heap("4Gi"), with_heap("3Gi"), True),
+    "the default heap": (with_heap(None), with_heap("4Gi"), False),
+    "config": (declared(), declared(config={"num.io.threads": "5"}), True),
+    "config of brokers that run": (declared(config={}), declared(config={"min.insync.replicas": "1"}), False),
+    "rollout": (declared(), declared(rollout={"dwell": "20s"}), False),
+    "networkPolicy": (declared(), declared(networkPolicy={"enabled": False}), False),
+}
+
+
+@pytest.mark.parametrize("name", EDITS)
+def test_what_is_remembered_of_the_spec_is_what_a_node_is_made_of(name: str) -> None:
+    """Else an edit that restarts nobody makes what a newer Seawall writes later look like an edit (K7)."""
+    one, other, reaches = EDITS[name]
+    for before, after in ((one, other), (other, one)):
+        had, has = node(0, before), node(0, after)
+        assert (template_hash(had, CLUSTER_ID) != template_hash(has, CLUSTER_ID)) == reaches
+        assert (spec_hash(had) not in spec_hashes(has)) == reaches
+
+
+@pytest.mark.parametrize("kafka", [declared(), secured(), declared(image="own"), with_heap("3Gi")])
+def test_pods_that_were_made_before_it_was_so_still_say_the_same(kafka: ManagedKafka) -> None:
+    """All of `security` and `version` were hashed; an upgrade alone restarts nobody."""
+    for each in nodes_of(KEY, kafka):
+        include = {"version", "image", "security"}
+        said = kafka.model_dump(mode="json", by_alias=True, exclude_defaults=True, include=include)
+        said |= {"config": dict(kafka.static_config)} if kafka.static_config else {}
+        pool = each.pool.model_dump(mode="json", by_alias=True, exclude_defaults=True, exclude={"storage", "replicas"})
+        text = json.dumps([said, pool, [list(kafka.controller_ids), most_replicas(kafka)]], sort_keys=True)
+        assert hashlib.sha256(text.encode()).hexdigest()[:10] in spec_hashes(each)
 
 
 def test_nodes_of_a_secured_kafka_let_nobody_in_without_tls() -> None:

@@ -10,9 +10,9 @@ import hashlib
 import json
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
-from typing import Any
+from typing import Any, TypeVar
 
 from seawall.api.meta import Key
 from seawall.domain.managed_kafka import names
@@ -21,6 +21,7 @@ from seawall.domain.managed_kafka.pods import pod_template
 from seawall.domain.managed_kafka.properties import config_files, most_replicas
 
 Body = Mapping[str, Any]
+ValueT = TypeVar("ValueT")
 
 
 class ObjectKind(StrEnum):
@@ -61,15 +62,45 @@ def template_hash(node: Node, cluster_id: str) -> str:
 def spec_hash(node: Node) -> str:
     """Of what the spec says of a node. Defaults are left out: those of a newer Seawall are not the spec's words.
 
-    Of other brokers no more than a node depends on: one that joins must not make all others seem edited.
+    No more than its template depends on: what restarts nobody, as one more broker or user, must not make all nodes seem
+    edited until each is made anew.
     """
-    said = node.kafka.model_dump(
-        mode="json", by_alias=True, exclude_defaults=True, include={"version", "image", "security"}
+    kafka = node.kafka
+    reaches = {"tls", "authentication", "insecure"}
+    security = kafka.security.model_dump(mode="json", by_alias=True, exclude_defaults=True, include=reaches)
+    image = {"version": kafka.version} if kafka.image is None else {"image": kafka.image}
+    return _hash_of(node, {**image, "security": security})
+
+
+def spec_hashes(node: Node) -> frozenset[str]:
+    """Of all words that say the same of it: a default may be said or not, and pods may be of before `spec_hash`."""
+    kafka, pool = node.kafka, node.pool
+    image = kafka.model_copy(update={"image": None}).effective_image
+    heap = pool.model_copy(update={"heap": None}).heap_bytes
+    alike = (
+        replace(node, kafka=kafka.model_copy(update={"image": said}), pool=pool.model_copy(update={"heap": size}))
+        for said in _ways_to_say(kafka.image, image)
+        for size in _ways_to_say(pool.heap, heap)
     )
-    said |= {"config": dict(node.kafka.static_config)} if node.kafka.static_config else {}
+    return frozenset(found for each in alike for found in (spec_hash(each), _spec_hash_of_before(each)))
+
+
+def _ways_to_say(said: ValueT | None, default: ValueT) -> set[ValueT | None]:
+    return {None, default} if said in {None, default} else {said}
+
+
+def _spec_hash_of_before(node: Node) -> str:
+    """As it was before it left out what restarts nobody: pods keep it until they are made anew."""
+    include = {"version", "image", "security"}
+    return _hash_of(node, node.kafka.model_dump(mode="json", by_alias=True, exclude_defaults=True, include=include))
+
+
+def _hash_of(node: Node, said: dict[str, Any]) -> str:
+    """Of the rest, too: all that stands in files, its pool, and how many others it knows."""
+    config = {"config": dict(node.kafka.static_config)} if node.kafka.static_config else {}
     pool = node.pool.model_dump(mode="json", by_alias=True, exclude_defaults=True, exclude={"storage", "replicas"})
     nodes = [list(node.kafka.controller_ids), most_replicas(node.kafka)]
-    return hashlib.sha256(json.dumps([said, pool, nodes], sort_keys=True).encode()).hexdigest()[:10]
+    return hashlib.sha256(json.dumps([said | config, pool, nodes], sort_keys=True).encode()).hexdigest()[:10]
 
 
 DIGESTED = frozenset({ObjectKind.BUDGET, ObjectKind.NETWORK_POLICY})

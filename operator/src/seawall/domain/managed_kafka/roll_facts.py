@@ -16,7 +16,7 @@ from seawall.domain.managed_kafka.found import FoundObject, FoundPod, KafkaAnswe
 from seawall.domain.managed_kafka.identity import NodeRecord
 from seawall.domain.managed_kafka.names import CERTIFICATE_ANNOTATION, TEMPLATE_HASH_ANNOTATION
 from seawall.domain.managed_kafka.node import Node
-from seawall.domain.managed_kafka.objects import ObjectKind, spec_hash
+from seawall.domain.managed_kafka.objects import ObjectKind, spec_hashes
 from seawall.domain.managed_kafka.renewal import reads_alike
 from seawall.domain.managed_kafka.tokens import heard_of
 from seawall.domain.managed_kafka.voters import has_caught_up
@@ -37,7 +37,7 @@ def cause_of(case: Case, node: Node) -> KafkaCause | None:
         return None
     if pod.template == case.declared[node.id]:
         return KafkaCause.CERTIFICATE_RENEWED if case.has_old_certificate(node) else None
-    if pod.spec_hash in {None, spec_hash(node)}:  # what the spec said is not known, or says the same: not its doing
+    if pod.spec_hash in {None, *spec_hashes(node)}:  # what the spec said is not known, or says the same: not its doing
         return KafkaCause.OPERATOR_CHANGED
     return KafkaCause.TEMPLATE_CHANGED
 
