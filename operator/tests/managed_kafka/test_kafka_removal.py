@@ -12,6 +12,7 @@ import pytest
 
 from seawall.api.meta import InvalidSpec, Key
 from seawall.api.v1alpha1.disruption import Disruption, DisruptionKind
+from seawall.api.v1alpha1.managed_kafka_status import RemovalStage
 from seawall.domain.kafka import NoKafka, Unreachable
 from seawall.domain.managed_kafka.objects import ObjectKind
 from seawall.domain.partitions import Broker, BrokerState, PartitionId, Sizes
@@ -288,6 +289,20 @@ def test_a_topic_that_somebody_makes_there_before_the_stop_keeps_it(world: Remov
     world.keeps = False
     world.live()
     assert world.is_done()
+
+
+def test_names_of_topics_that_are_very_long_are_told_in_part(world: RemovalWorld) -> None:
+    """The API server takes no longer message, and the stage would never be written."""
+    world.scale(3)
+    world.live(until=lambda: world.entry() is not None)
+    world.keeps = True
+    for letter in "abc":
+        world.put_topic(3, 0, name=letter * 240)
+    world.live(until=lambda: world.entry() is None)
+    removal = world.removal()
+    assert removal is not None
+    assert removal.stage is RemovalStage.DRAINING
+    assert len(removal.message) == 512
 
 
 def test_it_is_not_forgotten_before_it_is_gone_and_fenced(world: RemovalWorld) -> None:

@@ -88,6 +88,10 @@ MUTANTS: tuple[Mutant, ...] = (
         of(stories.test_it_waits_for_who_else_is_disrupted),
     ),
     (
+        rewritten(removal, "_record", "message[:LONGEST_MESSAGE]", "message"),
+        of(stories.test_names_of_topics_that_are_very_long_are_told_in_part),
+    ),
+    (
         rewritten(
             removal, "_go_on", "(unstartable := case.too_old or case.unusable_to_who_stays) is not None", "False"
         ),

@@ -121,9 +121,9 @@ class RemovalWorld(ManagedWorld):
         if disk is not None:
             disk.logs.pop(name, None)
 
-    def put_topic(self, *replicas: int) -> None:
+    def put_topic(self, *replicas: int, name: str = "") -> None:
         """Somebody makes a topic there."""
-        name = f"put-{len(self.kafka.logs)}"
+        name = name or f"put-{len(self.kafka.logs)}"
         self.kafka.add_topic(name, replicas=replicas, configs={"min.insync.replicas": "1"})
         self.kafka.logs[name] = Log(replicas, 1, set(replicas))
 

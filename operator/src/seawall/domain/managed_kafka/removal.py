@@ -47,6 +47,9 @@ from seawall.domain.partitions import BrokerState
 from seawall.domain.step import Event, EventType
 from seawall.domain.times import MANAGED_KAFKA_IDLE_SECONDS, MANAGED_KAFKA_POLL_SECONDS
 
+LONGEST_MESSAGE = 512
+"""Characters of `message` that the API server takes."""
+
 RemovalDecision = Decision[WALClusterStatus, RemovalAction]
 
 
@@ -274,7 +277,7 @@ def _waiting(case: Case, removal: NodeRemoval, waits: Waits) -> RemovalDecision:
 def _record(
     cluster: WALCluster, removal: NodeRemoval | None, entry: Disruption | None, message: str, *events: Event
 ) -> RemovalDecision:
-    said = None if removal is None else removal.model_copy(update={"message": message})
+    said = None if removal is None else removal.model_copy(update={"message": message[:LONGEST_MESSAGE]})
     status = _with(cluster.status, said, entry)
     verdict = Verdict(Outlook.PROGRESSING, "", message, MANAGED_KAFKA_POLL_SECONDS)
     return Decision(status, verdict, publish=lambda _: Published(status, events))
@@ -283,7 +286,7 @@ def _record(
 def _decision(status: WALClusterStatus, removal: NodeRemoval, waits: Waits, *actions: RemovalAction) -> RemovalDecision:
     def publish(found: Verdict) -> Published[WALClusterStatus]:
         has_failed = found.reason in FAILURES
-        update = {"message": found.message[:512], "refused": waits.refused and not has_failed}
+        update = {"message": found.message[:LONGEST_MESSAGE], "refused": waits.refused and not has_failed}
         said = removal.model_copy(update=update)
         warning = Event(EventType.WARNING, found.reason, found.message)
         is_new = has_failed and removal.message != said.message
