@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import replace
 from datetime import timedelta
 from typing import Any
@@ -259,6 +259,48 @@ def test_a_topic_with_more_replicas_than_brokers_would_be_left_is_refused_in_one
     world.scale(4)
     world.live()
     assert world.says("AllOnline")
+
+
+def test_what_is_being_made_is_no_replica_more_than_brokers_would_be_left(world: RemovalWorld) -> None:
+    """The move that empties it has a replica more until it is done: nobody has to do anything."""
+    world.put_topic(0, 1, 3)
+    world.keeps = True
+    world.scale(3)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(RemovalWorld, "end_moves", lambda _: None)  # it takes hours
+        world.begin_move("put-4", 3, 2)
+        world.live(ticks=20)
+        assert world.kafka.logs["put-4"].replicas == (0, 1, 2, 3)
+        assert world.says("RemovingNode")
+        assert "2 replicas of 2 topics (late-3, put-4) are on it" in sentence(world)
+    world.keeps = False
+    world.live()
+    assert world.is_done()
+    assert "RemovalRefused" not in {event.reason for event in world.kube.events}
+
+
+def test_the_end_of_a_move_while_it_is_looked_at_refuses_nothing(world: RemovalWorld) -> None:
+    """The partitions still show all its replicas, and what is asked after them no move."""
+    world.put_topic(0, 1, 3)
+    world.keeps = True
+    world.scale(3)
+    world.live(ticks=20)
+    world.begin_move("put-4", 3, 2)
+    world.kafka.logs["put-4"].isr.add(2)
+    calls, before = Calls(world.check, CHANGES), FakeReassigner.partitions
+
+    def ends(self: FakeReassigner, topics: Collection[str] | None = None) -> Any:
+        found = before(self, topics)
+        world.end_moves()
+        return found
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(FakeReassigner, "partitions", ends)
+        world.remover(calls).tick(WAL)
+    assert not world.kafka.moves.ongoing
+    removal = world.removal()
+    assert removal is not None
+    assert not removal.refused
 
 
 def test_it_waits_for_who_else_is_disrupted(world: RemovalWorld) -> None:

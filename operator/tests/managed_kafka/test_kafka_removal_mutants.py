@@ -14,6 +14,7 @@ from seawall.domain.ledger import restarts
 from seawall.domain.managed_kafka import emptiness, identity, removal, scale, states
 from seawall.domain.managed_kafka.found import FoundObject
 from seawall.domain.times import MANAGED_KAFKA_EMPTY_FOR
+from seawall.observe import kafka_nodes
 from tests.managed_kafka import test_kafka_removal as stories
 from tests.managed_kafka import test_kafka_removal_secured as secured
 from tests.managed_kafka import test_managed_kafka_scale as scaled
@@ -68,8 +69,16 @@ MUTANTS: tuple[Mutant, ...] = (
         of(stories.test_what_is_left_in_log_directories_counts),
     ),
     (
-        rewritten(emptiness, "why_refused", "len(widest.replicas) <= left", "True", removal),
+        rewritten(emptiness, "why_refused", "counts[widest] <= left", "True", removal),
         of(stories.test_a_topic_with_more_replicas_than_brokers_would_be_left_is_refused_in_one_sentence),
+    ),
+    (
+        rewritten(emptiness, "why_refused", " - answer.adding.get(each.id, frozenset())", "", removal),
+        of(stories.test_what_is_being_made_is_no_replica_more_than_brokers_would_be_left),
+    ),
+    (
+        rewritten(kafka_nodes, "_answer", "{**adding, **_adding(reassigner)}", "_adding(reassigner)"),
+        of(stories.test_the_end_of_a_move_while_it_is_looked_at_refuses_nothing),
     ),
     (
         rewritten(removal, "_before_forgetting", "broker.state is not BrokerState.FENCED", "False"),

@@ -1,4 +1,4 @@
-"""The world of a managed Kafka out of which brokers are taken: whoever moves replicas does so, one in a look.
+"""The world of a managed Kafka out of which brokers are taken: whoever moves replicas does so, one in two looks.
 
 It is judged after each call: nothing is stopped with a replica on it, nothing forgotten that runs or is not empty, no
 id is used again, and no volume deleted unless the pool says so (K5, K6). What happened after Kafka was asked last is no
@@ -16,7 +16,9 @@ from seawall.api.v1alpha1.managed_kafka_status import NodeRemoval
 from seawall.controllers.kafka_removal import KafkaRemovalController
 from seawall.domain.ledger.restarts import pod_that_restarts
 from seawall.domain.managed_kafka.objects import ObjectKind
+from seawall.domain.partitions import PartitionId
 from seawall.reconciler import Reconciler
+from tests.fakes.kafka_moves import FakeMove
 from tests.worlds.managed_world import CHANGES as BASE
 from tests.worlds.managed_world import WAL, Log, ManagedWorld
 from tests.worlds.purge_world import Guard
@@ -95,31 +97,49 @@ class RemovalWorld(ManagedWorld):
 
     def move_away(self) -> None:
         """Who moves replicas takes one away from the broker that leaves, unless a pod restarts meanwhile."""
+        self.end_moves()
         removal, found = self.removal(), self.kube.get(WALCluster, WAL)
         if removal is None or found is None or self.keeps or pod_that_restarts(found.status) is not None:
+            return
+        if self.kafka.moves.ongoing:
             return
         for name, log in sorted(self.kafka.logs.items()):
             others = sorted(self._online() - set(log.replicas))
             if removal.node in log.replicas and others and log.leader is not None and self._has_all(name, log):
-                self.move(name, removal.node, others[0])
+                self.begin_move(name, removal.node, others[0])
                 return
 
     def _has_all(self, name: str, log: Log) -> bool:
         return log.leader is not None and self._log(log.leader, name) >= log.acknowledged
 
     def move(self, name: str, source: int, target: int) -> None:
-        """One replica, with its records."""
-        log = self.kafka.logs[name]
+        """One replica, with its records, at once."""
+        self.begin_move(name, source, target)
+        self.kafka.logs[name].isr.add(target)
+        self.end_moves()
+
+    def begin_move(self, name: str, source: int, target: int) -> None:
+        """Until the new replica is in sync there is one more, as the metadata shows them: the old ones last."""
+        log, at = self.kafka.logs[name], PartitionId(name, 0)
+        wanted = tuple(target if each == source else each for each in log.replicas)
+        self.kafka.moves.ongoing[at] = FakeMove(log.replicas, wanted)
         if log.leader is not None:
             self._put(target, name, self._log(log.leader, name))
-        log.replicas = tuple(target if each == source else each for each in log.replicas)
-        log.isr = {each for each in {*log.isr, target} if each != source}
-        log.elr.discard(source)
-        log.leader = target if log.leader == source else log.leader
+        log.replicas = (*wanted, source)
         self.kafka.topics[name].place(0, log.replicas)
-        disk = self.disk_of(source)
-        if disk is not None:
-            disk.logs.pop(name, None)
+
+    def end_moves(self) -> None:
+        """Those whose new replicas are in sync, and whom somebody leads."""
+        for at, move in list(self.kafka.moves.ongoing.items()):
+            log = self.kafka.logs[at.topic]
+            if log.leader is None or not {*move.adding} <= log.isr:
+                continue
+            del self.kafka.moves.ongoing[at]
+            log.replicas, log.isr, log.elr = move.target, log.isr - {*move.removing}, log.elr - {*move.removing}
+            log.leader = log.leader if log.leader in move.target else move.adding[0]
+            self.kafka.topics[at.topic].place(0, log.replicas)
+            for disk in filter(None, map(self.disk_of, move.removing)):
+                disk.logs.pop(at.topic, None)
 
     def put_topic(self, *replicas: int, name: str = "") -> None:
         """Somebody makes a topic there."""

@@ -69,7 +69,7 @@ class KafkaRemovalController(Controller[WALCluster, RemovalObserved, WALClusterS
         if node is None and obj.status.removal is None:
             return self._without(key, case)
         found = replace(found, certificates=read_certificates(self.kube, key, managed))
-        answer = KafkaNodesAsker(self.kube, self.kafka_clusters).ask(obj, case.nodes, found.found, Asked.RESTARTS)
+        answer = KafkaNodesAsker(self.kube, self.kafka_clusters).ask(obj, case.nodes, found.found, Asked.REMOVALS)
         asked = known_case(obj, replace(found, kafka=answer))
         if isinstance(asked, str) or isinstance(answer, str) or node is None:
             return self._without(key, asked)

@@ -16,17 +16,18 @@ from seawall.domain.managed_kafka.names import format_name, identity_name
 from seawall.domain.managed_kafka.node import Node
 from seawall.domain.managed_kafka.staleness import why_stale
 from seawall.domain.managed_kafka.tokens import why_no_topics
-from seawall.domain.partitions import Partition
+from seawall.domain.partitions import Partition, PartitionId
 from seawall.observe.connections import kafka_of
 from seawall.ports import KafkaClusters, Kube, PartitionReassigner
 
 
 class Asked:
-    """What is asked for beside the nodes: nothing, or what judges a volume, a restart, or who is in sync."""
+    """What is asked for beside the nodes: nothing, or what judges a volume, a restart, a removal, or who is in sync."""
 
     NODES = frozenset[str]()
     VOLUMES = frozenset({"partitions", "eligible"})
     RESTARTS = frozenset({"partitions", "restarts"})
+    REMOVALS = RESTARTS | {"adding"}
     IN_SYNC = frozenset({"partitions", "adding"})
 
 
@@ -76,13 +77,19 @@ def _answer(
         answer = replace(answer, quorum=reassigner.quorum())
     except OutsideUnavailable:
         answer = replace(answer, quorum="Kafka's controllers have no leader, or do not answer")
+    adding = _adding(reassigner) if "adding" in asked else {}
     if "partitions" in asked:
         answer = replace(answer, partitions=why_stale(answer) or _partitions(reassigner))
     if "eligible" in asked:
         answer = replace(answer, eligible=reassigner.eligible_leaders())
     if "adding" in asked:
-        answer = replace(answer, adding={each: moved.adding for each, moved in reassigner.ongoing().items()})
+        answer = replace(answer, adding={**adding, **_adding(reassigner)})
     return _for_restarts(answer, reassigner) if "restarts" in asked else answer
+
+
+def _adding(reassigner: PartitionReassigner) -> dict[PartitionId, frozenset[int]]:
+    """Asked before the partitions and after: a move that begins or ends in between must not look like its end."""
+    return {each: moved.adding for each, moved in reassigner.ongoing().items()}
 
 
 def _for_restarts(answer: KafkaAnswer, reassigner: PartitionReassigner) -> KafkaAnswer:

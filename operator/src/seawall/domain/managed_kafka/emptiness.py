@@ -98,12 +98,18 @@ def why_not_twice(node: Node, observed: RemovalObserved) -> str | None:
 
 
 def why_refused(case: Case, node: Node, observed: RemovalObserved) -> str | None:
-    """What a person has to change before it can be emptied: a topic needs more brokers than would be left."""
-    partitions = observed.partitions
-    here = () if isinstance(partitions, str) else tuple(each for each in partitions if node.id in each.replicas)
-    left = sum(each.pool.is_broker and not each.is_leaving for each in case.nodes)
-    widest = max(here, key=lambda each: len(each.replicas), default=None)
-    if widest is None or len(widest.replicas) <= left:
+    """What a person has to change before it can be emptied: a topic needs more brokers than would be left.
+
+    What is being made does not count: the very move that empties it has a replica more until it is done.
+    """
+    answer, partitions = observed.answer, observed.partitions
+    if isinstance(answer, str) or isinstance(partitions, str):
         return None
-    has = f"topic {widest.id.topic} has {len(widest.replicas)} replicas"
+    here = (each for each in partitions if node.id in each.replicas)
+    counts = {each.id: len(set(each.replicas) - answer.adding.get(each.id, frozenset())) for each in here}
+    left = sum(each.pool.is_broker and not each.is_leaving for each in case.nodes)
+    widest = max(counts, key=counts.__getitem__, default=None)
+    if widest is None or counts[widest] <= left:
+        return None
+    has = f"topic {widest.topic} has {counts[widest]} replicas"
     return f"{left} brokers would be left, and {has}: give it fewer, or raise replicas again"

@@ -178,7 +178,7 @@ class KafkaAnswer:
         eligible: the eligible leader replicas; None: not known.
         min_isr: by topic its min.insync.replicas, where that is known.
         is_moving: whether replicas are being moved; None: nobody asked.
-        adding: by partition the replicas that are being made.
+        adding: by partition the replicas that are being made, where that was asked.
     """
 
     cluster_id: str
