@@ -93,7 +93,7 @@ MUTANTS: tuple[Mutant, ...] = (
         of(stories.test_it_is_not_forgotten_before_it_is_gone_and_fenced),
     ),
     (
-        rewritten(removal, "_stop", "if entry is not None and not _is_own(entry, node):", "if False:"),
+        rewritten(removal, "_stop", "if entry is not None and not is_beside and not is_own(entry, node):", "if False:"),
         of(stories.test_it_waits_for_who_else_is_disrupted),
     ),
     (

@@ -9,7 +9,10 @@ import pytest
 
 from seawall.api.meta import Key
 from seawall.api.v1alpha1.disruption import DisruptionKind
-from seawall.api.v1alpha1.rollout import RollStage
+from seawall.api.v1alpha1.managed_kafka_status import RemovalStage
+from seawall.api.v1alpha1.rollout import RollStage, RollStatus
+from seawall.domain.kafka_nodes.reasons import KafkaBlocker
+from seawall.domain.ledger.restarts import ENDED_BY_MOVES, pod_that_restarts
 from seawall.domain.managed_kafka.objects import ObjectKind, budgets
 from tests.worlds.kafka_whole_world import BROKER_POOL, CONTROLLER_POOL, WholeWorld
 from tests.worlds.managed_world import WAL
@@ -75,6 +78,56 @@ def test_whoever_is_declared_again_before_its_stop_is_restarted_as_before(four: 
     four.held.clear()
     four.live(ticks=1_000, until=four.is_whole)
     assert 3 in four.objects.pods[WAL]
+
+
+def test_a_restart_that_has_not_begun_and_a_broker_that_is_lost_do_not_wait_for_each_other(four: WholeWorld) -> None:
+    """Its gate shuts as another machine goes for good, and the journal keeps it: that broker is taken out beside it."""
+    four.annotate(restart_kafka="1")
+    four.live(until=lambda: four.restarts() == "wal-1-0")
+    four.holds(3)
+    begun = four.entry()
+    assert begun is not None
+    assert begun.gone_time is None
+    four.pools(brokers=3)
+    four.live(ticks=1_000, until=lambda: (left := four.removal()) is not None and left.stage is RemovalStage.STOPPING)
+    assert four.entry() == begun, "it is never taken back"
+    assert 1 not in four.evicted
+    four.live(ticks=1_500, until=four.is_whole)
+    assert four.removed() == {3}
+    assert four.evicted.count(1) == 1
+
+
+@pytest.mark.parametrize("reason", KafkaBlocker)
+@pytest.mark.parametrize("has_gone", [False, True])
+def test_what_moves_may_end_keeps_none_from_beginning_before_the_pod_goes(
+    four: WholeWorld, reason: KafkaBlocker, *, has_gone: bool
+) -> None:
+    """While they are under way partitions are not fully in sync: by that none begins, or the restart waits for all."""
+    four.disrupt(DisruptionKind.KAFKA_NODE_RESTART, "wal-1-0")
+    entry, managed = four.entry(), four.found().status.managed_kafka
+    assert entry is not None
+    assert managed is not None
+    entry = entry.model_copy(update={"gone_time": four.time.time if has_gone else None})
+    managed = managed.model_copy(update={"roll": RollStatus(stage=RollStage.RESTARTING, reason=reason.value)})
+    status = four.found().status.model_copy(update={"disruption": entry, "managed_kafka": managed})
+    ended = {
+        KafkaBlocker.VOLUME_GOES,
+        KafkaBlocker.NODE_NOT_ONLINE,
+        KafkaBlocker.WOULD_STOP_WRITES,
+        KafkaBlocker.ONLY_REPLICA,
+    }
+    assert {each.value for each in ended} == ENDED_BY_MOVES
+    assert (pod_that_restarts(status) is None) == (reason in ended and not has_gone)
+
+
+def test_a_broker_that_runs_is_not_stopped_beside_a_restart_that_has_not_begun(four: WholeWorld) -> None:
+    four.pools(brokers=3)
+    four.live(until=lambda: "looked at once more" in (four.condition() or ("", "", ""))[2])
+    four.disrupt(DisruptionKind.KAFKA_NODE_RESTART, "wal-1-0")
+    four.rolls = False
+    four.live(ticks=60)
+    assert four.restarts() == "wal-1-0"
+    assert 3 not in four.stopped
 
 
 def test_a_restart_whose_pod_is_still_there_is_waited_for(four: WholeWorld) -> None:

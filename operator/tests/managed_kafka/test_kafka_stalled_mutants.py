@@ -12,11 +12,13 @@ import pytest
 from seawall.domain.kafka_nodes import checks
 from seawall.domain.kafka_nodes.gate import KafkaNodeGate
 from seawall.domain.kafka_nodes.reasons import KafkaBlocker
-from seawall.domain.managed_kafka import decide, objects, plan, removal, scale, voter_change
+from seawall.domain.ledger import restarts
+from seawall.domain.managed_kafka import decide, objects, plan, removal, removal_journal, scale, voter_change
 from tests.managed_kafka import test_kafka_never_up as never_up
 from tests.managed_kafka import test_kafka_stalled as stories
 from tests.support.mutants import Mutant, find_survivors
 from tests.support.source_mutants import rewritten
+from tests.worlds import kafka_removal_world
 from tests.worlds.kafka_roll_world import NO_IMAGE
 from tests.worlds.kafka_whole_world import WholeWorld
 
@@ -39,15 +41,33 @@ def a_broker_that_is_down_needs_all_voters(patch: pytest.MonkeyPatch) -> None:
 
 MUTANTS: tuple[Mutant, ...] = (
     (
-        rewritten(removal, "_is_own", "return has_gone or ", "return "),
+        rewritten(removal_journal, "is_own", "return has_gone or ", "return ", removal),
         of(stories.test_a_broker_whose_restart_is_stalled_is_taken_out),
     ),
     (  # that pod may still be deleted by who slept
-        rewritten(removal, "_is_own", " and entry.gone_time is not None", ""),
+        rewritten(removal_journal, "is_own", " and entry.gone_time is not None", "", removal),
         of(stories.test_a_restart_whose_pod_is_still_there_is_waited_for),
     ),
+    (
+        rewritten(removal, "_stop", "stands_beside(entry, case, node)", "False"),
+        of(stories.test_a_restart_that_has_not_begun_and_a_broker_that_is_lost_do_not_wait_for_each_other),
+    ),
+    (
+        rewritten(removal, "_stop", "entry if is_beside else ", ""),
+        of(stories.test_a_restart_that_has_not_begun_and_a_broker_that_is_lost_do_not_wait_for_each_other),
+    ),
+    (
+        rewritten(removal_journal, "stands_beside", "broker is None or ", "broker is not None or ", removal),
+        of(stories.test_a_broker_that_runs_is_not_stopped_beside_a_restart_that_has_not_begun),
+    ),
+    (
+        rewritten(
+            restarts, "pod_that_restarts", " or (node.gone_time is None and", " and (True or", kafka_removal_world
+        ),
+        of(stories.test_a_restart_that_has_not_begun_and_a_broker_that_is_lost_do_not_wait_for_each_other),
+    ),
     (  # a restart is taken back before its node is
-        rewritten(removal, "_handed_back", "entry.gone_time is None", "True"),
+        rewritten(removal_journal, "handed_back", "entry.gone_time is None", "True", removal),
         of(stories.test_whoever_is_declared_again_before_its_stop_is_restarted_as_before),
     ),
     (

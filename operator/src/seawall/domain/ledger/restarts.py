@@ -13,7 +13,7 @@ import numpy as np
 
 from seawall.api.v1alpha1.cluster import WALClusterStatus
 from seawall.api.v1alpha1.disruption import Disruption, DisruptionKind, of_kind
-from seawall.api.v1alpha1.rollout import RestartStatus, RollStage
+from seawall.api.v1alpha1.rollout import RestartStatus, RollStage, RollStatus
 from seawall.domain.columns import Mask, any_by
 from seawall.domain.ledger.tables import Bounds, Regions, Topics
 from seawall.domain.rollout_reasons import Blocker, FailureReason, Reason
@@ -80,19 +80,25 @@ def datanodes_that_keep(status: WALClusterStatus) -> frozenset[int]:
     return claims.datanodes | claims.lets_finish
 
 
+ENDED_BY_MOVES = frozenset({"VolumeGoes", "NodeNotOnline", "WouldStopWrites", "OnlyReplica"})
+"""Why a Kafka node does not go yet (kafka_nodes/reasons.py), of what may end only when replicas are elsewhere. Not what
+every move is seen by: the restart would wait for all that are planned."""
+
+
 def pod_that_restarts(status: WALClusterStatus) -> str | None:
     """The pod because of which no replicas begin to move: it restarts now, or as soon as those that move have arrived.
 
     While the roll waits for anything else they may: it may wait for the very replicas that are to be moved. A node of
-    a managed Kafka that is Stalled may be the one that is drained, and one that is taken out waits for just that when
-    somebody put a replica on it.
+    a managed Kafka that is Stalled may be the one that is drained, one whose pod has not gone may wait for another that
+    is, and one that is taken out waits for just that when somebody put a replica on it.
     """
     restart, entry = status.restart or RestartStatus(), status.disruption
     if of_kind(entry, DisruptionKind.KAFKA_NODE_REMOVAL) is not None:
         return None
     if (node := of_kind(entry, DisruptionKind.KAFKA_NODE_RESTART)) is not None:
-        roll = None if status.managed_kafka is None else status.managed_kafka.roll
-        return None if roll is not None and roll.stage is RollStage.STALLED else node.name
+        roll = (None if status.managed_kafka is None else status.managed_kafka.roll) or RollStatus()
+        may_wait = roll.stage is RollStage.STALLED or (node.gone_time is None and roll.reason in ENDED_BY_MOVES)
+        return None if may_wait else node.name
     if restart.stage is RollStage.STALLED or restart.reason in WAITING_FOR_OTHERS:
         return None
     if entry is not None:

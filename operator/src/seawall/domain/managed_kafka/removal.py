@@ -5,8 +5,8 @@
     (none)     —                     —                                     fewer replicas are declared
     Draining   the node              the reassignment moves all replicas   two looks, apart, find nothing on it, and
                                      away (reassignment/planning.py); of   the journal is free, or has its own
-                                     a controller the vote is taken        restart: Stopping; or it is declared
-                                     (voter_change.py)                     again: (none)
+                                     a controller the vote is taken        restart, or one that waits for it:
+                                     (voter_change.py)                     Stopping; or declared again: (none)
     Stopping   the journal has it    its StatefulSet makes no pod; once    its objects are gone: (none)
                                      it is gone and fenced, Kafka forgets
                                      it; its id is removed; its objects go
@@ -42,6 +42,7 @@ from seawall.domain.managed_kafka.removal_actions import (
     StopNode,
     UnregisterBroker,
 )
+from seawall.domain.managed_kafka.removal_journal import entry_of, handed_back, is_own, stands_beside, without_own
 from seawall.domain.managed_kafka.scale import is_stopped
 from seawall.domain.partitions import BrokerState
 from seawall.domain.step import Event, EventType
@@ -109,38 +110,26 @@ def _go_on(case: Case, observed: RemovalObserved, node: Node, removal: NodeRemov
         return _stop(case, node, removal)
     if removal.stage is RemovalStage.STOPPING:  # somebody put something on it right before it was stopped
         draining = removal.model_copy(update={"stage": RemovalStage.DRAINING})
-        return _record(case.cluster, draining, _handed_back(case), why)
+        return _record(case.cluster, draining, handed_back(case), why)
     return _waiting(case, removal, Waits(why, refused=refused is not None))
 
 
 def _stop(case: Case, node: Node, removal: NodeRemoval) -> RemovalDecision:
     """The journal first: nothing else may be disrupted."""
     entry = case.cluster.status.disruption
-    if entry is not None and not _is_own(entry, node):
+    is_beside = stands_beside(entry, case, node)
+    if entry is not None and not is_beside and not is_own(entry, node):
         what = f"status.disruption has {entry.kind} of {entry.name}"
         return _waiting(case, removal, Waits(f"nothing is on it; {what}, and two disruptions cannot stand"))
-    if entry is None or entry.kind != DisruptionKind.KAFKA_NODE_REMOVAL or removal.stage is RemovalStage.DRAINING:
+    is_written = is_beside or of_kind(entry, DisruptionKind.KAFKA_NODE_REMOVAL) is not None
+    if not is_written or removal.stage is RemovalStage.DRAINING:
         stopping = removal.model_copy(update={"stage": RemovalStage.STOPPING, "refused": False})
-        return _record(case.cluster, stopping, _begins(case, node), "nothing is on it: it is stopped")
+        journal = entry if is_beside else entry_of(case, node)
+        return _record(case.cluster, stopping, journal, "nothing is on it: it is stopped")
     statefulset = case.observed.found.objects.get((ObjectKind.STATEFUL_SET, node.name))
     if statefulset is None:
         return _waiting(case, removal, Waits(f"StatefulSet {node.name} is made anew first"))
     return _act(case, removal, "it is stopped", StopNode(node.id, statefulset))
-
-
-def _begins(case: Case, node: Node) -> Disruption:
-    """The restart of this node that does not come back is its removal from now on, and remembers that it was one."""
-    pod, entry = case.pod(node), case.cluster.status.disruption
-    if entry is not None:
-        update = {"kind": DisruptionKind.KAFKA_NODE_REMOVAL.value, "start_time": case.observed.time.shared}
-        return entry.model_copy(update=update)
-    return Disruption(
-        kind=DisruptionKind.KAFKA_NODE_REMOVAL,
-        name=node.pod_name,
-        uid="" if pod is None else pod.uid,
-        start_time=case.observed.time.shared,
-        budget_seconds=int(node.kafka.rollout.start_budget.total_seconds()),
-    )
 
 
 def _forget(case: Case, observed: RemovalObserved, node: Node, removal: NodeRemoval) -> RemovalDecision:
@@ -196,7 +185,7 @@ def _clear_away(case: Case, removal: NodeRemoval) -> RemovalDecision:
         return _act(case, removal, "its objects are deleted", *(DeleteObject(each) for each in order))
     message = f"Node {removal.node} was taken out, and its id is not used again{_kept(case, volumes)}"
     done = Event(EventType.NORMAL, EventReason.KAFKA_NODE_REMOVED, message)
-    return _record(case.cluster, None, _without_own(case.cluster), message, done)
+    return _record(case.cluster, None, without_own(case.cluster), message, done)
 
 
 def _kept(case: Case, volumes: list[FoundObject]) -> str:
@@ -229,41 +218,12 @@ def _ended(case: Case, removal: NodeRemoval | None) -> RemovalDecision:
     entry = of_kind(case.cluster.status.disruption, DisruptionKind.KAFKA_NODE_REMOVAL)
     if removal is None and entry is None:
         return silent(case.cluster, "no node is to be taken out", MANAGED_KAFKA_IDLE_SECONDS)
-    return _record(case.cluster, None, _handed_back(case), "it stays")
+    return _record(case.cluster, None, handed_back(case), "it stays")
 
 
 def _is_removed(case: Case, node: int) -> bool:
     record = case.identity.nodes.get(node)
     return record is not None and record.removed
-
-
-def _is_own(entry: Disruption, node: Node) -> bool:
-    """Whether the journal has this removal, or the restart of the same node, whose pod of before is gone already.
-
-    That restart ends only when the node is back, which it may never be; and it is gone for good when it is stopped.
-    """
-    if entry.name != node.pod_name:
-        return False
-    has_gone = entry.kind == DisruptionKind.KAFKA_NODE_RESTART and entry.gone_time is not None
-    return has_gone or entry.kind == DisruptionKind.KAFKA_NODE_REMOVAL
-
-
-def _without_own(cluster: WALCluster) -> Disruption | None:
-    """The journal without a removal: there is none any more."""
-    entry = cluster.status.disruption
-    return None if of_kind(entry, DisruptionKind.KAFKA_NODE_REMOVAL) is not None else entry
-
-
-def _handed_back(case: Case) -> Disruption | None:
-    """The journal without a removal whose node is not stopped: what was a restart is one again.
-
-    No restart is taken back before its node is (rollout/finish.py).
-    """
-    entry = of_kind(case.cluster.status.disruption, DisruptionKind.KAFKA_NODE_REMOVAL)
-    is_there = entry is not None and entry.name in {node.pod_name for node in case.nodes}
-    if entry is None or entry.gone_time is None or not is_there:
-        return _without_own(case.cluster)
-    return entry.model_copy(update={"kind": DisruptionKind.KAFKA_NODE_RESTART.value})
 
 
 def _act(case: Case, removal: NodeRemoval, message: str, *actions: RemovalAction) -> RemovalDecision:
