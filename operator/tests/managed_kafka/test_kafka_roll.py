@@ -82,6 +82,18 @@ def test_what_a_broker_tells_that_is_cut_off_lets_no_node_go(world: RollWorld) -
     rolled(world)
 
 
+def test_while_the_clock_of_the_active_controller_is_set_back_no_node_goes(world: RollWorld) -> None:
+    """Who was heard from later than it shows may be silent since: another one less would be no majority."""
+    ahead = (world.kafka.moves.directories[each] for each in (101, 102))
+    world.kafka.moves.silent.update(dict.fromkeys(ahead, -600_000))
+    world.edit(config=CONFIG)
+    world.live(ticks=60)
+    assert world.evicted == []
+    assert (world.roll().reason, "wal-102-0" in world.roll().message) == ("NodeNotOnline", True)
+    world.kafka.moves.silent.clear()
+    rolled(world)
+
+
 def test_a_time_in_which_nobody_asked_is_no_time_in_which_a_node_was_well(world: RollWorld) -> None:
     """The operator was frozen, or not the leader: one look after it must not end the dwell that began before."""
     process = world.process()

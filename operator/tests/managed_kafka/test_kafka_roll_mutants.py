@@ -14,12 +14,13 @@ from seawall.domain.kafka_nodes.gate import KafkaNodeGate
 from seawall.domain.kafka_nodes.reasons import OVERRIDABLE, KafkaBlocker
 from seawall.domain.managed_kafka import decide, objects, plan, roll, roll_facts, rolling, scale, staleness
 from seawall.domain.managed_kafka.case import Case
+from seawall.domain.partitions import QuorumReplica
 from seawall.domain.rollout import begin, machine
 from seawall.observe import kafka_nodes
 from tests.domain.kafka_nodes.test_kafka_mutants import all_templates_at_once
 from tests.managed_kafka import test_kafka_roll as stories
-from tests.support.mutants import Mutant, find_survivors, in_a_copy
 from tests.managed_kafka import test_managed_kafka_objects as made
+from tests.support.mutants import Mutant, find_survivors, in_a_copy
 from tests.support.source_mutants import rewritten
 from tests.worlds.kafka_roll_world import RollWorld
 
@@ -103,16 +104,15 @@ MUTANTS: tuple[Mutant, ...] = (
         rewritten(staleness, "why_stale", "if behind else None", "if False else None", kafka_nodes),
         of(stories.test_what_a_broker_tells_that_is_cut_off_lets_no_node_go),
     ),
+    (
+        rewritten(QuorumReplica, "keeps_up", "0 <= self.behind_ms", "self.behind_ms"),
+        of(stories.test_while_the_clock_of_the_active_controller_is_set_back_no_node_goes),
+    ),
     (all_templates_at_once, of(stories.test_a_node_that_dies_by_itself_comes_back_as_it_was_made)),
     (rewritten(begin, "begin_next", "if other is not None:", "if False:", machine), SLOT),
     (
         rewritten(roll_facts, "cause_of", "in {None, *spec_hashes(node)}", "is None", roll_facts),
         of(newer),
-    ),
-    (rewritten(roll_facts, "_is_approved", '"").strip() == plan', '"") != ""'), of(newer)),
-    (
-        rewritten(roll_facts, "_is_datanode_away", "None if said is None or", "False if said is None or"),
-        of(partial(stories.test_nothing_goes_while_a_datanode_is_not_known_to_serve, said=None)),
     ),
     (
         rewritten(objects, "spec_hash", '{"tls", ', '{"users", "tls", ', made),
@@ -129,6 +129,11 @@ MUTANTS: tuple[Mutant, ...] = (
     (
         rewritten(objects, "spec_hashes", ", _spec_hash_of_before(each)", ",", made),
         partial(made.test_pods_that_were_made_before_it_was_so_still_say_the_same, made.secured()),
+    ),
+    (rewritten(roll_facts, "_is_approved", '"").strip() == plan', '"") != ""'), of(newer)),
+    (
+        rewritten(roll_facts, "_is_datanode_away", "None if said is None or", "False if said is None or"),
+        of(partial(stories.test_nothing_goes_while_a_datanode_is_not_known_to_serve, said=None)),
     ),
     (
         rewritten(roll_facts, "_is_datanode_away", 'said.status != "True"', "said.status != said.status"),

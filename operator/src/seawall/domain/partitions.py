@@ -141,7 +141,8 @@ class QuorumReplica:
     Attributes:
         id: of the node.
         lag: records behind the leader.
-        behind_ms: for how long it has lacked some, by the leader's clock; None: the leader never heard of it.
+        behind_ms: for how long it has lacked some, by the leader's clock; None: the leader never heard of it; less than
+            0: it heard of it at a time that its clock, which somebody set back, has not shown again yet.
         directory_id: of its disk, as Kafka writes it; None: it does not tell, as before Kafka 3.9.
     """
 
@@ -149,6 +150,10 @@ class QuorumReplica:
     lag: int
     behind_ms: int | None
     directory_id: str | None = None
+
+    def keeps_up(self, most_ms: int) -> bool:
+        """Whether it is known to have lacked records for no longer: by a clock that was set back nothing is known."""
+        return self.behind_ms is not None and 0 <= self.behind_ms <= most_ms
 
 
 @dataclass(frozen=True, slots=True)

@@ -159,7 +159,7 @@ def _by_id(replicas: Collection[Any]) -> list[Any]:
 
 def _quorum_replica(replica: Any, leader: Any) -> QuorumReplica:
     heard = replica.last_caught_up_timestamp >= 0
-    behind = max(0, leader.last_caught_up_timestamp - replica.last_caught_up_timestamp) if heard else None
+    behind = leader.last_caught_up_timestamp - replica.last_caught_up_timestamp if heard else None
     lag = max(0, leader.log_end_offset - max(0, replica.log_end_offset))
     return QuorumReplica(replica.replica_id, lag, behind, _directory_id(replica.replica_directory_id))
 

@@ -141,7 +141,7 @@ def quorum_status(quorum: Quorum) -> QuorumStatus:
 
 
 def _is_behind(voter: QuorumReplica) -> bool:
-    return voter.behind_ms is None or voter.behind_ms > BROKERS_BEHIND_MS
+    return not voter.keeps_up(BROKERS_BEHIND_MS)
 
 
 OWN_CONDITIONS = (ConditionType.REPLICATION_HEALTHY, ConditionType.QUORUM_HEALTHY)

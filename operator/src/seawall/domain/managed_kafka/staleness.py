@@ -20,7 +20,7 @@ def why_stale(answer: KafkaAnswer) -> str | None:
     follows = {
         each.id
         for each in (*answer.quorum.voters, *answer.quorum.observers)
-        if each.id == answer.quorum.leader or (each.behind_ms is not None and each.behind_ms <= MANAGED_KAFKA_STALE_MS)
+        if each.id == answer.quorum.leader or each.keeps_up(MANAGED_KAFKA_STALE_MS)
     }
     online = (broker.id for broker in answer.brokers.values() if broker.state is BrokerState.ONLINE)
     behind = [f"broker {number}" for number in sorted(set(online) - follows)]

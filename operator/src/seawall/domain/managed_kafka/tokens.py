@@ -128,7 +128,7 @@ def _came_back(case: Case, node: Node, record: NodeRecord, quorum: Quorum | str)
     if record.directory is not None or pod is None or volume is None or not pod.is_started or not is_on(pod, volume):
         return None
     found = heard_of(quorum, node.id, record.model_copy(update={"spent": ()}))
-    return found if found is not None and (found.behind_ms or 0) <= MANAGED_KAFKA_CAUGHT_UP_MS else None
+    return found if found is not None and _follows(found) else None
 
 
 def _answered(case: Case, node: Node, record: NodeRecord) -> NodeRecord:
@@ -153,7 +153,7 @@ def _restored(case: Case, node: Node, record: NodeRecord) -> NodeRecord | None:
     if heard is None or (record.directory is not None and heard.directory != record.directory):
         return None
     follows = heard_of(answer.quorum, node.id, record) if node.pool.is_controller else None
-    if follows is not None and (follows.behind_ms or 0) > MANAGED_KAFKA_CAUGHT_UP_MS:
+    if follows is not None and not _follows(follows):
         return None  # its disk of before may be who was heard from
     return heard.model_copy(update={"volume": volume.uid})
 
@@ -168,6 +168,11 @@ def heard_of(quorum: Quorum | str, node: int, record: NodeRecord) -> QuorumRepli
     found = [each for each in (*quorum.voters, *quorum.observers) if each.id == node]
     heard = [each for each in found if _is_heard(each, quorum, record.spent)]
     return min(heard, key=lambda each: each.behind_ms or 0, default=None)
+
+
+def _follows(heard: QuorumReplica) -> bool:
+    """Whether that is so now, of one that leads or was heard from."""
+    return heard.behind_ms is None or heard.keeps_up(MANAGED_KAFKA_CAUGHT_UP_MS)
 
 
 def _is_heard(replica: QuorumReplica, quorum: Quorum, spent: tuple[str, ...]) -> bool:

@@ -166,9 +166,7 @@ def _behind(quorum: Quorum, but: Collection[int]) -> Iterator[str]:
 
 def has_caught_up(replica: QuorumReplica, quorum: Quorum) -> bool:
     """Whether it has all of the metadata log but what a second brings."""
-    if replica.id == quorum.leader:
-        return True
-    return replica.behind_ms is not None and replica.behind_ms <= MANAGED_KAFKA_CAUGHT_UP_MS
+    return replica.id == quorum.leader or replica.keeps_up(MANAGED_KAFKA_CAUGHT_UP_MS)
 
 
 def _controllers(case: Case) -> dict[int, Node]:
