@@ -10,8 +10,10 @@ from tests.support.source_mutants import rewritten
 from wal_subscription import plan
 from wal_subscription.doubts import CERTAIN_SECONDS
 from wal_subscription.records import planner
+from wal_subscription.records.checks import is_current
 from wal_subscription.records.jobs import Copied, Job
 from wal_subscription.records.planner import Planner
+from wal_subscription.records.progress import Progress
 from wal_subscription.records.request import Output, Topic
 from wal_subscription.stops import Reason, Stop
 
@@ -58,9 +60,18 @@ def test_what_came_to_nothing_waits_and_what_did_not_goes_on() -> None:
 STOPS: list[tuple[TopicState | None, Reason, int]] = [
     (None, Reason.IDENTITY_FENCE_BROKEN, 50),
     (TopicState("other", 0, 60), Reason.IDENTITY_FENCE_BROKEN, 50),
-    (TopicState("source", 45, 60), Reason.SOURCE_GAP, 44),
+    (TopicState("source", 45, 60, 3), Reason.SOURCE_GAP, 44),
     (TopicState("source", 10, 49), Reason.DIVERGED, 49),
 ]
+
+
+def seen(made: Planner, source: TopicState | None, now: float = 0.0) -> list[object]:
+    """The same plan; of a gap a job says first that the topic still is where it was."""
+    found = planned(made, source, now)
+    if found and isinstance(found[0], Job):
+        made.note(Copied("wal_0", 50, 50, 44, trouble="a gap"), now)
+        return planned(made, source, now)
+    return found
 
 
 @pytest.mark.parametrize(("source", "reason", "offset"), STOPS)
@@ -68,14 +79,45 @@ def test_what_must_stop_is_found_for_long_before_it_counts(
     source: TopicState | None, reason: Reason, offset: int
 ) -> None:
     made, certain = at(50, 44), CERTAIN_SECONDS[reason]
-    assert planned(made, source) == []
+    assert seen(made, source) == []
     assert planned(made, TopicState("source", 44, 50, 3), certain) == [], "it was not so"
-    assert planned(made, source, certain) == []
+    assert seen(made, source, certain) == []
     assert planned(made, source, 2 * certain - 0.1) == []
     (stop,) = planned(made, source, 2 * certain)
     assert isinstance(stop, Stop)
     assert (stop.topic, stop.reason, stop.offset) == ("wal_0", reason, offset)
     assert planned(made, source, 3 * certain) == []
+
+
+def test_a_gap_below_a_commit_whose_answer_was_lost_is_none() -> None:
+    """The target has it, and so the hold moved on, and a purge after it: a job says where the topic is."""
+    made, gap = at(50, 44), TopicState("source", 48, 60, 3)
+    made.note(Copied("wal_0", trouble="the answer was lost"), 0.0)
+    assert planned(made, gap, 0.4) == [], "what came to nothing waits"
+    for now in (1.0, 20.0, 60.0):
+        assert planned(made, gap, now) == [Job(TOPIC, 60, 48, 3)], "until a job has said it, nothing stops"
+        made.note(Copied("wal_0", trouble="the target is away"), now)
+    assert planned(made, gap, 80.0) == [Job(TOPIC, 60, 48, 3)]
+    made.note(Copied("wal_0", 55, 60, 48), 80.0)
+    assert planned(made, gap, 90.0) == []
+    assert planned(made, gap, 90.0 + CERTAIN_SECONDS[Reason.SOURCE_GAP]) == []
+    assert made.names == ["wal_0"]
+
+
+def test_each_gap_is_asked_about() -> None:
+    made = at(50, 44)
+    assert seen(made, TopicState("source", 45, 60, 3)) == []
+    made.note(Copied("wal_0", 50, 60, 60), 1.0)
+    assert planned(made, TopicState("source", 45, 60, 3), 1.0) == []
+    assert planned(made, TopicState("source", 61, 70, 3), 2.0) == [Job(TOPIC, 70, 61, 3)]
+
+
+def test_who_wrote_last_asks_anew_beyond_a_gap() -> None:
+    """It may be a process that has not had the topic for long."""
+    progress = Progress("w", 1, "wal_0", "source", 0, 0, 50, 44, 0, 0, 0, "", None)
+    assert is_current(None, Job(TOPIC, 50, 10, 3)), "it asks, as it begins"
+    assert is_current(progress, Job(TOPIC, 50, 44, 3))
+    assert not is_current(progress, Job(TOPIC, 50, 45, 3))
 
 
 def test_a_topic_of_the_target_that_is_gone_stops_all() -> None:
@@ -101,6 +143,12 @@ MUTANTS: tuple[Mutant, ...] = (
         rewritten(plan, "why_other", "state.topic_id != topic_id", "False", planner),
         test_a_topic_of_the_target_that_is_gone_stops_all,
     ),
+    (
+        rewritten(Planner, "_place_of", "elif name not in self._gaps", "elif False"),
+        test_a_gap_below_a_commit_whose_answer_was_lost_is_none,
+    ),
+    (rewritten(Planner, "_place_of", "elif name not in self._gaps", "elif True"), every_stop),
+    (rewritten(Planner, "_place_of", "self._gaps.discard(name)", "pass"), test_each_gap_is_asked_about),
     (
         rewritten(Planner, "plan", "or is_other", ""),
         test_another_leader_of_the_source_is_asked_at_once_whether_its_log_is_the_same,

@@ -65,10 +65,24 @@ def test_what_came_to_nothing_waits_and_is_due_still() -> None:
 def test_a_gap_stops_a_topic_when_it_is_certain() -> None:
     made = begun(Copied("wal_0", 10, 50, 40, 7))
     gone = TopicState("source", 41, 60, 3)
+    assert planned(made, gone, 1.0) == [Job(TOPIC, 60, 41, 7, epoch=3)], "it says once more where it is"
+    made.note(Copied("wal_0", 50, 50, 40, 7, trouble="a gap"), 1.0)
     assert planned(made, gone, 1.0) == []
     (stop,) = made.plan({TOPIC.name: gone}, 1.0 + CERTAIN_SECONDS[Reason.SOURCE_GAP]).stops
     assert (stop.reason, stop.offset) == (Reason.SOURCE_GAP, 40)
     assert made.names == []
+
+
+def test_a_gap_below_a_commit_whose_answer_was_lost_is_none() -> None:
+    """The store has it, and so the hold moved on, and a purge after it."""
+    made, gap = begun(Copied("wal_0", 10, 50, 40, 7)), TopicState("source", 45, 60, 3)
+    for now in (1.0, 20.0):
+        assert planned(made, gap, now) == [Job(TOPIC, 60, 45, 7, epoch=3)]
+        made.note(Copied("wal_0", known=7, trouble="the store is away"), now)
+    assert planned(made, gap, 40.0) == [Job(TOPIC, 60, 45, 7, epoch=3)]
+    made.note(Copied("wal_0", 55, 60, 45, 8), 40.0)
+    assert planned(made, gap, 41.0 + CERTAIN_SECONDS[Reason.SOURCE_GAP]) == []
+    assert made.names == ["wal_0"]
 
 
 def test_a_topic_is_given_its_snapshot_when_it_asks_and_its_files_are_due_at_once() -> None:

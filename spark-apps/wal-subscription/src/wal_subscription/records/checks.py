@@ -81,6 +81,11 @@ def require_source(topic: SourceTopic, source_start: int, progress: Progress) ->
         raise Trouble(f"topic {topic.name} begins at offset {source_start} in the source, beyond {progress.read_from}")
 
 
+def is_current(progress: Progress | None, job: OfTopic) -> bool:
+    """Whether who wrote a topic's rows last may go on from what it knows: beyond a gap another one may have written."""
+    return progress is None or job.source_start <= progress.read_from
+
+
 def require_leader(topic: SourceTopic, planned: int | None, epoch: int) -> None:
     """Not now, if a record is of a newer leader than led when the job was planned: its log may be another one.
 

@@ -64,12 +64,31 @@ class RowsPlanner(TopicPlanner[TopicT, OfRowsT]):
         self._places: dict[str, Place] = {}
         self._epochs: dict[str, int | None] = {}
         self._needing: set[str] = set()
+        self._gaps: set[str] = set()
         self.snapshot: Snapshot | None = None
 
     @property
     def needs_snapshot(self) -> bool:
         """Whether a topic begins with one, and it was not given yet."""
         return self.snapshot is None and bool(self._needing)
+
+    def _place_of(self, name: str, source: TopicState | None) -> Place | None:
+        """Where a topic is; None: a job is to say so.
+
+        What its last one said may be old: a commit whose answer was lost is in the target all the same, and what it
+        needs no more may go from the source. So there is no gap until a job has said where the topic is since it was
+        seen.
+        """
+        place = self._places.get(name)
+        if place is None or source is None:
+            return place
+        if source.start <= place.read_from:
+            self._gaps.discard(name)
+        elif name not in self._gaps:
+            self._gaps.add(name)
+            del self._places[name]
+            return None
+        return place
 
     def _base_of(self, name: str, place: Place | None) -> Base | None:
         is_needed = name in self._needing if place is None else place.snapshot is not None
@@ -99,7 +118,8 @@ class Planner(RowsPlanner[Topic, Copied]):
         jobs, stops = list[Job](), list[Stop]()
         lost = next(find_lost(self._outputs, targets), None)
         for name, topic in list(self._topics.items()):
-            source, place = sources.get(name), self._places.get(name)
+            source = sources.get(name)
+            place = self._place_of(name, source)
             stop = find_stop(topic, source, place)
             if stop is None and lost is not None:
                 stop = Stop(name, Reason.TARGET_LOST, None if place is None else place.position, lost)

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable
 from sparkjob.wire.connection import Connection
 from wal_subscription.outcome import Outcome, outcome_of
 from wal_subscription.records.beginning import NeedsSnapshot
+from wal_subscription.records.checks import is_current
 from wal_subscription.records.copier import Copier
 from wal_subscription.records.encoding import Placed
 from wal_subscription.records.jobs import Copied, Job, Sides
@@ -52,7 +53,7 @@ def _done(job: Job, sides: Sides, act: Callable[[], None]) -> Copied:
 def _run(job: Job, sides: Sides) -> None:
     """Runs it. Who was overtaken since its last job begins anew at once: Spark gave that one to another worker."""
     name = job.topic.name
-    if name in _OPEN and _OPEN[name].epoch != job.epoch:
+    if name in _OPEN and (_OPEN[name].epoch != job.epoch or not is_current(_OPEN[name].progress, job)):
         forget(name)
     if name not in _OPEN:
         _opened(job.topic, sides).run(job)

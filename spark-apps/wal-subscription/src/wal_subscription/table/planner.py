@@ -29,7 +29,8 @@ class Planner(RowsPlanner[Topic, Copied]):
         """Plans. `sources` are the topics that there are; `now` in seconds, of any clock."""
         jobs, stops = list[Job](), list[Stop]()
         for name, topic in list(self._topics.items()):
-            source, place = sources.get(name), self._places.get(name)
+            source = sources.get(name)
+            place = self._place_of(name, source)
             stop = find_stop(topic, source, place)
             if stop is not None:
                 stops += self._settled(stop, now)
