@@ -31,6 +31,7 @@ CHANGES = frozenset(
         "create",
         "delete",
         "write_config_map",
+        "delete_config_map",
         "evict",
         "set_partition",
         "set_config_hash",

@@ -40,7 +40,7 @@ BY_CALL = {
     **dict.fromkeys(("wal_settings", "datanode_settings"), "settings"),  # they show nothing else of the database
     **dict.fromkeys(("reports", "nodes", "flush_regions", "set_maintenance", "in_maintenance"), "database"),
     **dict.fromkeys(("snapshot", "head", "claim", "advance_markers", "table_names"), "etcd"),
-    **dict.fromkeys(("get_config_map", "write_config_map"), "kube:ConfigMap"),
+    **dict.fromkeys(("get_config_map", "write_config_map", "delete_config_map"), "kube:ConfigMap"),
     "get_secret": "kube:Secret",
     "get_greptimedb_cluster": "kube:GreptimeDBCluster",
     "is_terminating": "kube:Namespace",

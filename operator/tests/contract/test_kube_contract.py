@@ -169,6 +169,22 @@ def test_an_immutable_config_map_keeps_its_bytes_and_takes_no_others(bed: Bed) -
     assert bed.kube.get_config_map(key) == made
 
 
+def test_a_config_map_is_deleted_as_it_was_read_and_one_that_is_gone_is_no_error(bed: Bed) -> None:
+    bed.apply("db", SPEC)
+    key, owner = Key(bed.namespace, "request"), read(bed, "db")
+    bed.kube.write_config_map(owner, ConfigMap(key, {"a": "1"}))
+    before = bed.kube.get_config_map(key)
+    assert before is not None
+    bed.kube.write_config_map(owner, replace(before, data={"a": "2"}))
+    with pytest.raises(Conflict):
+        bed.kube.delete_config_map(before)
+    now = bed.kube.get_config_map(key)
+    assert now is not None
+    for _ in range(2):
+        bed.kube.delete_config_map(now)
+        assert bed.kube.get_config_map(key) is None
+
+
 @pytest.mark.parametrize(
     ("text", "data"),
     [("", bytes(2**20 + 1)), ("a" * 2**19, bytes(2**19 + 1)), ("a" * (2**20 + 1), b""), ("ä" * 2**19 + "a", b"")],

@@ -200,6 +200,13 @@ class FakeKube:
             config_map, controller_uid=owner.metadata.uid, resource_version=self._version()
         )
 
+    def delete_config_map(self, config_map: ConfigMap) -> None:
+        """Deletes a ConfigMap as it was read."""
+        found = self._config_maps.get(config_map.key)
+        if found is not None and found.resource_version != config_map.resource_version:
+            raise Conflict(f"ConfigMap {config_map.key} changed")
+        self._config_maps.pop(config_map.key, None)
+
     def get_secret(self, key: Key) -> Mapping[str, bytes] | None:
         """Reads the data of a Secret."""
         return self.secrets.get(key)

@@ -370,7 +370,7 @@ def test_the_default_rights_are_namespaced_and_few(render: Render) -> None:
     assert roles == {
         "seawall-ops": {
             **OBJECTS,
-            "configmaps": (["get", "create", "update"], None),
+            "configmaps": (["get", "create", "update", "delete"], None),
             "events": (["create"], None),
             "namespaces": (["get"], ["ops"]),
         },
@@ -588,7 +588,7 @@ def test_the_whole_cluster_needs_a_cluster_role(render: Render) -> None:
     assert environment(objects)["SEAWALL_NAMESPACES"] == ""
     assert rights(the(objects, "ClusterRole")) == {
         **OBJECTS,
-        "configmaps": (["get", "create", "update"], None),
+        "configmaps": (["get", "create", "update", "delete"], None),
         "events": (["create"], None),
         "namespaces": (["get"], None),
     }

@@ -68,7 +68,19 @@ def grows(world: RecordsWorld) -> Callable[[RecordsWorld], bool]:
     return lambda each: each.runs(2) and each.is_even()
 
 
-@pytest.mark.parametrize("story", [begins, meets_a_new_table, begins_a_topic_anew, begins_all_anew, grows])
+def is_edited_again(world: RecordsWorld) -> Callable[[RecordsWorld], bool]:
+    """The request of the first run goes before the third one begins."""
+    world.streaming()
+    world.subscribe(tables={"include": ["public.*"]})
+    world.live(lambda: world.runs(2) and world.is_even())
+    world.subscribe(tables={"include": ["public.t*"]})
+    return lambda each: each.runs(3) and each.is_even() and [found["run"] for found in each.requests()] == [2, 3]
+
+
+STORIES = (begins, meets_a_new_table, begins_a_topic_anew, begins_all_anew, grows, is_edited_again)
+
+
+@pytest.mark.parametrize("story", STORIES)
 def test_a_death_at_any_call_of_a_subscription_of_rows_changes_nothing_about_the_end(
     story: Story[RecordsWorld],
 ) -> None:

@@ -10,10 +10,11 @@ from seawall.domain.subscription import contract, running, standing
 from seawall.domain.subscription.case import Case
 from seawall.domain.subscription.committed import progress
 from seawall.domain.subscription.logs import Position
-from seawall.domain.subscription.records import begin, request, topics
+from seawall.domain.subscription.records import begin, names, request, topics
 from seawall.observe import subscription as observe
 from seawall.observe.subscription_parts import SubscriptionReader
 from tests.subscription import test_beyond_count as beyond
+from tests.subscription import test_many_tables as many
 from tests.subscription import test_records_sink as stories
 from tests.support.mutants import Mutant, find_survivors
 from tests.support.source_mutants import rewritten
@@ -140,6 +141,39 @@ MUTANTS: tuple[Mutant, ...] = (
     (rows_among_the_log, stories.test_rows_may_go_to_the_kafka_of_the_log_but_not_among_its_topics),
     (one_partition_for_all, stories.test_a_topic_of_the_pool_that_is_new_gets_a_partition_of_the_progress),
     (unguarded, stories.test_a_configuration_that_would_lose_the_progress_is_set_back),
+    (
+        rewritten(running, "_begin", "isinstance(kept, Verdict)", "False"),
+        many.test_names_that_no_config_map_takes_end_nothing_that_runs,
+    ),
+    (
+        rewritten(running, "build_run", "case.own_application is None", "False"),
+        many.test_an_application_that_is_gone_begins_again_with_the_names_that_fitted,
+    ),
+    (rewritten(running, "_begin", "old is not None", "False"), many.test_of_all_runs_two_requests_are_left),
+    (
+        rewritten(running, "_begin", "old.controller_uid == case.uid", "True"),
+        many.test_a_config_map_of_somebody_else_stays,
+    ),
+    (
+        rewritten(names, "are_true", "is_named and", "True and"),
+        many.test_another_name_of_a_table_is_another_run_where_everything_is_selected,
+    ),
+    (
+        rewritten(names, "are_true", "not any(", "True or any("),
+        many.test_a_table_that_is_selected_now_by_its_name_is_in_at_once,
+    ),
+    (
+        rewritten(names, "are_due", "not case.spec.selection.is_everything", "False", running),
+        many.tables_of_which_nothing_comes_end_no_run,
+    ),
+    (
+        rewritten(names, "are_due", " and case.now", " or case.now", running),
+        many.test_tables_that_are_made_and_dropped_end_no_run_where_everything_is_selected,
+    ),
+    (
+        rewritten(names, "are_due", "not application.is_over and case.now >=", "False and case.now >=", running),
+        many.test_tables_that_are_made_and_dropped_end_no_run_where_everything_is_selected,
+    ),
     (same_run, stories.test_only_selected_tables_are_handed_on_and_an_edit_is_another_run),
 )
 

@@ -19,6 +19,7 @@ ACTIONS = frozenset(
         "create",
         "create_topics",
         "delete",
+        "delete_config_map",
         "delete_records",
         "delete_topics",
         "elect_preferred_leaders",

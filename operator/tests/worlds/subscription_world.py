@@ -50,6 +50,7 @@ CHANGES = frozenset(
         "replace_spec",
         "replace_status",
         "write_config_map",
+        "delete_config_map",
         "write",
         "create_topics",
         "alter_configs",

@@ -28,6 +28,7 @@ from seawall.domain.subscription.actions import (
     GuardTargets,
     MakeTargets,
     MoveHold,
+    RemoveRequest,
     SubscriptionAction,
 )
 from seawall.domain.subscription.case import Observed, SubscriptionDecision
@@ -92,8 +93,8 @@ class WALSubscriptionController(Controller[WALSubscription, Observed, WALSubscri
                 self.kube.delete(action.hold)
             case MakeTargets() | AddPartitions() | GuardTargets():
                 self._change_targets(obj, action)
-            case FreezeRequest():
-                self.kube.write_config_map(obj, action.config_map)
+            case FreezeRequest() | RemoveRequest():
+                self._change_requests(obj, action)
             case Submit():
                 require_secrets(self.kube, obj.metadata.namespace, action.secrets, "subscription")
                 self.applications.create(obj, action.key, action.spec, action.service_account)
@@ -104,6 +105,13 @@ class WALSubscriptionController(Controller[WALSubscription, Observed, WALSubscri
             case _:
                 assert_never(action)
         return action.event()
+
+    def _change_requests(self, obj: WALSubscription, action: FreezeRequest | RemoveRequest) -> None:
+        match action:
+            case FreezeRequest():
+                self.kube.write_config_map(obj, action.config_map)
+            case RemoveRequest():
+                self.kube.delete_config_map(action.request)
 
     def _second(self) -> datetime:
         return self.clock.now().replace(microsecond=0)

@@ -140,6 +140,8 @@ class EventReason(StrEnum):
     """WALPurge: records of a batch of topics were deleted."""
     REQUEST_FROZEN = "RequestFrozen"
     """WALVerification, WALBackup, WALRestore, WALSubscription: what a job is to do is in an immutable ConfigMap."""
+    REQUEST_REMOVED = "RequestRemoved"
+    """WALSubscription: the ConfigMap with the request of a run that is long over was deleted."""
     RESTARTED = "Restarted"
     """WALCluster: the pod of a datanode was evicted."""
     RESTART_OVERRIDDEN = "RestartOverridden"

@@ -237,6 +237,9 @@ SUBSCRIPTION_CHAINS_MS = 30_000
 """How often a bucket is read: as often as topics commit, by default."""
 SUBSCRIPTION_NAMES_MS = 60_000
 """How often the names of tables are read: the metadata store may have 100,000 of them."""
+SUBSCRIPTION_NAMES_ANEW = timedelta(minutes=15)
+"""Where everything is selected, so long a run lasts before another one is told of tables that were made: to begin takes
+half a minute, in which nothing is handed on, and a database may make a table each minute."""
 SUBSCRIPTION_TRIES_AGAIN = timedelta(minutes=5)
 """After an application that could do nothing, or ended without a word: a person may have mended what is wrong."""
 SCHEDULE_OBSERVE_SECONDS = 300.0

@@ -16,6 +16,7 @@ from seawall.domain.cluster.identity import pinned_id, pool_of
 from seawall.domain.conditions import Verdict
 from seawall.domain.errors import OutsideUnavailable, SeawallError
 from seawall.domain.kafka_log import FirstSince, ProducerState, TopicFailure
+from seawall.domain.kubernetes import ConfigMap
 from seawall.domain.ledger.needs import Records, TopicNeeds, find_needs
 from seawall.domain.ledger.observation import Observation, Unavailable
 from seawall.domain.subscription import beginning, promotion
@@ -137,6 +138,7 @@ class SubscriptionReader:
             cluster=cluster,
             hold=hold,
             request=self.kube.get_config_map(key),
+            request_before=self._request_before(obj, case),
             application=application,
             driver=None if application is None else self.applications.describe_driver(application),
             target=target,
@@ -153,6 +155,10 @@ class SubscriptionReader:
             chains=chains,
         )
         return self._measured(obj, cluster, found, memory, now)
+
+    def _request_before(self, obj: WALSubscription, case: Case) -> ConfigMap | None:
+        run = obj.status.run
+        return None if run is None or run.number == 1 else self.kube.get_config_map(case.run_key(run.number - 1))
 
     def _measured(
         self, obj: WALSubscription, cluster: WALCluster, found: Observed, memory: Memory, now: int

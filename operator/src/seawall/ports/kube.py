@@ -85,6 +85,14 @@ class Kube(Protocol):
         """
         ...
 
+    def delete_config_map(self, config_map: ConfigMap) -> None:
+        """Deletes a ConfigMap as it was read; one that is gone is no error.
+
+        Raises:
+            Conflict: it changed since.
+        """
+        ...
+
     def get_secret(self, key: Key) -> Mapping[str, bytes] | None:
         """The data of a Secret; None when there is none."""
         ...

@@ -175,9 +175,10 @@ class KubeApi:
         """The same for an object of Kubernetes' own kinds: what lists have under other keys stays."""
         self._change("PATCH", path, body, "application/strategic-merge-patch+json")
 
-    def delete(self, path: str, uid: str, resource_version: str | None = None) -> None:
+    def delete(self, path: str, uid: str | None, resource_version: str | None = None) -> None:
         """Deletes an object; one that is gone is no error. Conflict: it is another, or not at this version."""
-        preconditions = {"uid": uid, **({} if resource_version is None else {"resourceVersion": resource_version})}
+        expected = {"uid": uid, "resourceVersion": resource_version}
+        preconditions = {name: value for name, value in expected.items() if value is not None}
         body = {
             "apiVersion": "v1",
             "kind": "DeleteOptions",

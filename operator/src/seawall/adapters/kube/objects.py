@@ -181,6 +181,10 @@ class KubeAdapter:
         metadata["resourceVersion"] = config_map.resource_version
         self._api.replace(_core_path(config_map.key, "configmaps"), body)
 
+    def delete_config_map(self, config_map: ConfigMap) -> None:
+        """Deletes a ConfigMap; the resource version makes it a compare-and-swap."""
+        self._api.delete(_core_path(config_map.key, "configmaps"), None, config_map.resource_version)
+
     def get_secret(self, key: Key) -> Mapping[str, bytes] | None:
         """Reads the data of a Secret."""
         raw = self._api.get(_core_path(key, "secrets"))

@@ -108,10 +108,10 @@ def describe_problem(problem: RequestProblem, name: str) -> str:
     return f"ConfigMap {name} is not the request that status.requestDigest names"
 
 
-def frozen_request(key: Key, data: bytes) -> ConfigMap | str:
-    """The request as it is kept for good; or why no ConfigMap takes it."""
+def frozen_request(key: Key, data: bytes, *, field: str = "spec.topics") -> ConfigMap | str:
+    """The request as it is kept for good; or why no ConfigMap takes it, of which most is what `field` selects."""
     if len(data) > MAX_BYTES:
-        return f"the request takes {len(data)} bytes, and a ConfigMap 1 MiB: narrow spec.topics, and make several"
+        return f"the request takes {len(data)} bytes, and a ConfigMap 1 MiB: narrow {field}, and make several"
     return ConfigMap(key, {}, binary_data={FILE: data}, is_immutable=True)
 
 

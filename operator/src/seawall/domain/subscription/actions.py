@@ -8,6 +8,7 @@ from seawall.api.v1alpha1.hold import WALHold, WALHoldSpec
 from seawall.domain.events import EventReason
 from seawall.domain.kafka import ConfigChange, NewTopic
 from seawall.domain.kafka_log import Nulls
+from seawall.domain.kubernetes import ConfigMap
 from seawall.domain.spark_job.actions import FreezeRequest, PlaceHold, ReleaseHold, RemoveApplication, Submit
 from seawall.domain.step import Event, EventType
 from seawall.domain.text import listed
@@ -24,6 +25,17 @@ class MoveHold:
         """What the event says."""
         message = f"Moved WALHold {self.hold.metadata.name}, on {len(self.spec.topics)} topics"
         return Event(EventType.NORMAL, EventReason.HOLD_MOVED, message)
+
+
+@dataclass(frozen=True, slots=True)
+class RemoveRequest:
+    """Delete the request of a run that is over, as it was read: each run leaves one, and etcd has a quota."""
+
+    request: ConfigMap
+
+    def event(self) -> Event:
+        """What the event says."""
+        return Event(EventType.NORMAL, EventReason.REQUEST_REMOVED, f"Deleted ConfigMap {self.request.key.name}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,6 +98,7 @@ SubscriptionAction = (
     | AddPartitions
     | GuardTargets
     | FreezeRequest
+    | RemoveRequest
     | Submit
     | RemoveApplication
     | AppendNulls

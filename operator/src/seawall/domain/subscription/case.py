@@ -52,6 +52,8 @@ class Observed:
     hold: WALHold | None = None
     request: ConfigMap | None = None
     """Of the run that is meant."""
+    request_before: ConfigMap | None = None
+    """Of the run before it."""
     application: SparkApplication | None = None
     driver: Driver = None
     target: LogsNow | Silent | None = None

@@ -41,7 +41,7 @@ from seawall.domain.spark_job.actions import (
 )
 from seawall.domain.spark_job.reasons import JobReason
 from seawall.domain.subscription import holding, promotion, running, targets
-from seawall.domain.subscription.actions import AddPartitions, GuardTargets, MakeTargets
+from seawall.domain.subscription.actions import AddPartitions, GuardTargets, MakeTargets, RemoveRequest
 from seawall.domain.subscription.beginning import wait_for_others
 from seawall.domain.subscription.behind import catch_up
 from seawall.domain.subscription.brokers import TargetReason, compare
@@ -184,7 +184,7 @@ def _why_nothing_begins(case: Case) -> Verdict | None:
 
 def _unless_blocked(case: Case, wanted: SubscriptionDecision | None) -> SubscriptionDecision | None:
     """What runs is not ended for another run that must not begin now."""
-    ends = wanted is not None and any(isinstance(action, RemoveApplication) for action in wanted.actions)
+    ends = wanted is not None and any(isinstance(each, RemoveApplication | RemoveRequest) for each in wanted.actions)
     blocker = _why_nothing_begins(case) if ends else None
     return wanted if blocker is None else case.stays(blocker)
 

@@ -71,6 +71,9 @@ class Reason(StrEnum):
     """Stalled. `spec.topics` selects no topic of the pool: edit it."""
     TOO_MANY = "TooManyTopics"
     """Stalled. More than 1,000 topics are selected, too many for one: narrow `spec.topics`, and make several."""
+    TOO_MANY_TABLES = "TooManyTables"
+    """Stalled. The names of the tables are too many for one request (1 MiB, packed): narrow `spec.tables`, and make
+    several. What was begun before goes on with the tables that it knows."""
     SPARK_NOT_ALLOWED = "SparkNotAllowed"
     """Stalled. Image, account or registry in `spec.spark` are not what the WALCluster declares: leave them out."""
     INVALID_SPEC = "InvalidSpec"

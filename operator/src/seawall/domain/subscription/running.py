@@ -8,39 +8,35 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from hashlib import sha256
 
 from seawall.api.v1alpha1.kafka_access import ExternalKafka
 from seawall.api.v1alpha1.subscription_status import StopReason, SubscriptionRun
-from seawall.api.v1alpha1.subscription_targets import TargetBucket
 from seawall.domain.cluster.identity import pinned_id
 from seawall.domain.conditions import Outlook, Verdict
+from seawall.domain.kubernetes import ConfigMap
 from seawall.domain.spark_job.actions import FreezeRequest, RemoveApplication, Submit
 from seawall.domain.spark_job.allowed import as_user, effective_spark, own_secrets
 from seawall.domain.spark_job.application import (
     REQUEST_FOLDER,
-    SNAPSHOT_FOLDER,
     SUMMARY_FILE,
     Body,
     Ended,
-    Mount,
     Program,
     SparkApplication,
     build_application,
-    claim,
     kafka_secrets,
     works,
 )
-from seawall.domain.spark_job.bucket import private_mounts, s3_of, secrets_of_bucket, shared_mounts
 from seawall.domain.spark_job.following import find_request_problem, frozen_request, progress, why_over
 from seawall.domain.spark_job.reasons import JobReason
 from seawall.domain.spark_job.request import FILE, Subject, database_version, digest_of, kafka_of, paths_in, store
+from seawall.domain.subscription.actions import RemoveRequest
 from seawall.domain.subscription.beginning import wait_for_others
 from seawall.domain.subscription.case import Case, SubscriptionDecision
 from seawall.domain.subscription.contract import (
     SOURCE_FOLDER,
-    TARGET_FOLDER,
     End,
     Summary,
     read_end,
@@ -49,10 +45,12 @@ from seawall.domain.subscription.contract import (
     with_stops,
 )
 from seawall.domain.subscription.forgotten import begin_anew
+from seawall.domain.subscription.place import Place, place_of, volume_of
 from seawall.domain.subscription.reasons import Reason
 from seawall.domain.subscription.records import request as of_rows
+from seawall.domain.subscription.records.names import are_due, frozen
 from seawall.domain.subscription.targets import active
-from seawall.domain.times import JOB_POLL_SECONDS, SUBSCRIPTION_TRIES_AGAIN
+from seawall.domain.times import JOB_POLL_SECONDS, JOB_RETRY_SECONDS, SUBSCRIPTION_TRIES_AGAIN
 
 MAIN_FILE = "local:///opt/seawall/subscribe.py"
 RESTARTS: Body = {
@@ -103,10 +101,27 @@ def run(case: Case) -> SubscriptionDecision | None:
 
 
 def build_run(case: Case, number: int) -> Run | None:
-    """What is meant to run, as the run of this number; None: what it needs is not there yet."""
+    """What is meant to run, as the run of this number; None: what it needs is not there yet.
+
+    It keeps the names of tables that it was told while they are true, and where those of now fit no request.
+    """
+    names, meant = case.observed.tables, case.status.run
+    if not isinstance(names, Mapping):
+        return _build(case, number, None)
+    before = frozen(case, names)
+    kept = None if before is None or meant is None else _build(case, number, before)
+    is_meant = kept is not None and meant is not None and kept.digest == meant.digest
+    if is_meant and not are_due(case):
+        return kept
+    anew = _build(case, number, of_rows.tables_of(case.spec.selection, names))
+    cannot_begin = anew is not None and isinstance(_frozen(case, number, anew), Verdict)
+    return kept if is_meant and cannot_begin and case.own_application is None else anew
+
+
+def _build(case: Case, number: int, tables: dict[str, object] | None) -> Run | None:
     source = as_user(case.kafka.kafka.access(case.cluster.metadata.key), case.declared)
-    place = _place(case)
-    body = _request(case, source, place, number)
+    place = place_of(case)
+    body = _request(case, source, place, number, tables)
     if body is None:
         return None
     request = store(body)
@@ -115,7 +130,7 @@ def build_run(case: Case, number: int) -> Run | None:
 
     def application(digest: str) -> Body:
         arguments = ("--request", f"{REQUEST_FOLDER}/{FILE}", "--summary", SUMMARY_FILE, "--digest", digest)
-        program = Program(MAIN_FILE, arguments, (*place.shared, *_volume(case)))
+        program = Program(MAIN_FILE, arguments, (*place.shared, *volume_of(case)))
         return build_application(case.run_key(number), program, spark, *secrets, restart_policy=RESTARTS)
 
     alike = json.dumps(
@@ -130,40 +145,9 @@ def build_run(case: Case, number: int) -> Run | None:
     )
 
 
-@dataclass(frozen=True, slots=True)
-class _Place:
-    """Where it goes, for the application.
-
-    Attributes:
-        body: as the request names it.
-        private, shared: what the driver, and what all pods have of it.
-        secrets: that the driver cannot start without.
-    """
-
-    body: dict[str, object]
-    private: tuple[Mount, ...]
-    secrets: tuple[str, ...]
-    shared: tuple[Mount, ...] = ()
-
-
-def _volume(case: Case) -> tuple[Mount, ...]:
-    """The volume of the snapshot that rows begin with."""
-    name = None if case.spec.snapshot is None else case.spec.snapshot.persistent_volume_claim
-    return () if name is None else (claim("snapshot", name, SNAPSHOT_FOLDER, read_only=True),)
-
-
-def _place(case: Case) -> _Place:
-    found = case.goes_to
-    if isinstance(found, TargetBucket):
-        s3 = found.s3
-        body = {**s3_of(s3, has_key=s3.credentials_secret_ref is not None), "pathStyle": None}
-        return _Place(body, private_mounts(s3), secrets_of_bucket(s3), shared_mounts(s3))
-    kafka = as_user(found.kafka, found)
-    target = kafka_of(kafka, case.status.target_cluster_id or "", paths_in(TARGET_FOLDER))
-    return _Place(target, kafka_secrets(kafka, "target", TARGET_FOLDER), own_secrets(found))
-
-
-def _request(case: Case, source: ExternalKafka, place: _Place, number: int) -> dict[str, object] | None:
+def _request(
+    case: Case, source: ExternalKafka, place: Place, number: int, tables: dict[str, object] | None
+) -> dict[str, object] | None:
     subject = Subject(case.obj.metadata.namespace, case.obj.metadata.name, case.uid, number)
     from_kafka = kafka_of(source, pinned_id(case.cluster) or "", paths_in(SOURCE_FOLDER))
     head = request_head(subject, from_kafka, None if case.spec.sink.table is not None else place.body)
@@ -171,15 +155,14 @@ def _request(case: Case, source: ExternalKafka, place: _Place, number: int) -> d
         producer = case.status.producer
         return None if producer is None else request_body(head, producer, active(case))
     sink = _sink(case, place)
-    if sink is None or not isinstance(case.observed.tables, Mapping):
+    if sink is None or tables is None:
         return None
     version, snapshot = database_version(case.cluster, case.kafka), case.spec.snapshot
-    tables = of_rows.tables_of(case.spec.selection, case.observed.tables)
     begins = {} if snapshot is None else {"snapshot": {"uri": snapshot.uri}}
     return of_rows.request_body({**head, **sink, **begins}, version, tables, active(case))
 
 
-def _sink(case: Case, place: _Place) -> dict[str, object] | None:
+def _sink(case: Case, place: Place) -> dict[str, object] | None:
     """Where rows go; None: that is not made yet."""
     records, table = case.spec.sink.records, case.spec.sink.table
     if table is not None:
@@ -198,8 +181,18 @@ def _driver(spec: Body) -> Body:
 
 
 def _begin(case: Case, number: int, wanted: Run) -> SubscriptionDecision:
-    """The run before goes first, and only then there is another."""
-    application = case.own_application
+    """The run before goes first, and only then there is another; but not for one that could not be told anything.
+
+    Of two runs the requests are there: that of the one before them goes before the next one is recorded.
+    """
+    application, kept = case.own_application, _frozen(case, number, wanted)
+    if isinstance(kept, Verdict):
+        goes_on = "" if application is None else "; what was begun before goes on"
+        return case.stays(replace(kept, message=f"{kept.message}{goes_on}"))
+    old = case.observed.request_before
+    if old is not None and old.controller_uid == case.uid:
+        verdict = case.goes_on(JobReason.SUBMITTING, f"another run is meant: {old.key.name} is not needed any more")
+        return case.stays(verdict, RemoveRequest(old))
     if application is not None:
         verdict = case.goes_on(JobReason.SUBMITTING, f"what is copied, or how, is another: {application.key.name} goes")
         return case.stays(verdict, RemoveApplication(application))
@@ -218,10 +211,18 @@ def _taken(case: Case, number: int) -> SubscriptionDecision | None:
     return case.stays(Verdict(Outlook.STALLED, Reason.NAME_TAKEN, message))
 
 
+def _frozen(case: Case, number: int, wanted: Run) -> ConfigMap | Verdict:
+    """The request of a run; or why no ConfigMap takes it. Of rows, nearly all of it are names of tables."""
+    is_mirror = case.spec.sink.mirror is not None
+    field, reason = ("spec.topics", Reason.TOO_MANY) if is_mirror else ("spec.tables", Reason.TOO_MANY_TABLES)
+    kept = frozen_request(case.run_key(number), wanted.request, field=field)
+    return Verdict(Outlook.STALLED, reason, kept, JOB_RETRY_SECONDS) if isinstance(kept, str) else kept
+
+
 def _freeze(case: Case, number: int, wanted: Run) -> SubscriptionDecision:
-    kept = frozen_request(case.run_key(number), wanted.request)
-    if isinstance(kept, str):
-        return case.stays(Verdict(Outlook.STALLED, Reason.TOO_MANY, kept))
+    kept = _frozen(case, number, wanted)
+    if isinstance(kept, Verdict):
+        return case.stays(kept)
     topics = len(active(case))
     verdict = case.goes_on(JobReason.SUBMITTING, f"it writes down what is to be copied of {topics} topics")
     return case.stays(verdict, FreezeRequest(kept, topics))

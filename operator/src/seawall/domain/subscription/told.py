@@ -1,0 +1,56 @@
+"""What a run was told, by the request that is there."""
+
+from __future__ import annotations
+
+from pydantic import TypeAdapter
+
+from seawall.api.meta import StatusModel
+from seawall.domain.kubernetes import Damaged, unpack
+from seawall.domain.spark_job.request import FILE, MAX_BYTES
+from seawall.domain.subscription.case import Case
+
+LONGEST = 100 * MAX_BYTES
+"""Bytes that a request unpacks to, at most: what somebody else stored is not in memory as a whole."""
+
+
+class Table(StatusModel):
+    """One that is selected."""
+
+    id: int
+    name: str
+
+
+class Tables(StatusModel):
+    """What a run of rows knows of tables."""
+
+    include: tuple[str, ...]
+    exclude: tuple[str, ...]
+    known: tuple[Table, ...]
+    not_selected: tuple[int, ...]
+
+
+class Topic(StatusModel):
+    """One that is copied."""
+
+    name: str
+
+
+class Told(StatusModel):
+    """A request, as far as the next one depends on it."""
+
+    topics: tuple[Topic, ...]
+    tables: Tables | None = None
+
+
+_SHAPE = TypeAdapter(Told)
+
+
+def told(case: Case) -> Told | None:
+    """The request of the run that is meant; None: there is none, or it is nothing that a subscription writes."""
+    request = case.observed.request
+    if request is None or request.controller_uid != case.uid:
+        return None
+    try:
+        return unpack(request.binary_data.get(FILE, b""), _SHAPE, LONGEST)
+    except Damaged:
+        return None
