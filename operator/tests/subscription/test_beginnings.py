@@ -93,6 +93,7 @@ def an_edit_meanwhile() -> None:
     world.live(lambda: "wal_3" in world.target.topics, ticks=60)
     world.subscribe(spark={"executors": 3})
     world.live(world.is_even)
+    assert world.runs(2)
     assert [sorted(names_of(each)) for each in world.requests()] == [sorted(TOPICS), [*sorted(TOPICS), "wal_3"]]
 
 

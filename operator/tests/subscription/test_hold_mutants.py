@@ -7,11 +7,13 @@ import pytest
 from seawall.controllers import subscription
 from seawall.domain.hold import decide as hold_decide
 from seawall.domain.overview import findings
-from seawall.domain.subscription import decide, holding, kept, published, standing
+from seawall.domain.subscription import decide, holding, kept, published, running, standing, targets
+from seawall.observe import subscription_parts
 from tests.subscription import test_held_anew as anew
 from tests.subscription import test_kept as stories
 from tests.subscription import test_refused_holds as refused
 from tests.subscription import test_renewals as renewals
+from tests.subscription import test_unheld_topics as unheld
 from tests.support.mutants import Mutant, find_survivors
 from tests.support.source_mutants import rewritten
 
@@ -118,6 +120,30 @@ MUTANTS: tuple[Mutant, ...] = (
     (
         rewritten(kept, "_within_budget", "and is_alive(own)", ""),
         stories.what_is_not_granted_is_not_within_the_budget,
+    ),
+    (
+        rewritten(targets, "topics_of", "row.name in granted or row.name in copied", "True", running),
+        unheld.a_topic_without_a_leader_keeps_no_other_from_being_copied,
+    ),
+    (
+        rewritten(targets, "topics_of", " or row.name in copied", "", running),
+        unheld.what_is_held_no_more_for_a_while_ends_nothing_that_runs,
+    ),
+    (
+        rewritten(standing, "standing", "_unheld(case) or ", "", decide),
+        unheld.a_topic_without_a_leader_keeps_no_other_from_being_copied,
+    ),
+    (
+        rewritten(holding, "find_ungranted", "name not in granted", "False", subscription_parts),
+        unheld.an_intent_that_is_written_before_the_grant_stops_its_topic_alone,
+    ),
+    (
+        rewritten(holding, "_why_unheld", "standing.keep_from >= edge", "True"),
+        unheld.an_intent_that_was_written_before_stops_its_topic_alone,
+    ),
+    (
+        rewritten(holding, "leave", "name not in copied", "True"),
+        unheld.what_runs_says_itself_that_something_is_gone,
     ),
 )
 

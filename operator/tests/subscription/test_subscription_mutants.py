@@ -79,12 +79,12 @@ def any_source_log(patch: Patch) -> None:
         return logs.judge(row.model_copy(update={"source_id": source_id}), source, target, find)
 
     patch.setattr(case, "judge", same)
-    patch.setattr(running, "active", _with_ids_of_now)
+    honest = targets.active
+    patch.setattr(targets, "active", lambda found: _with_ids_of_now(found, honest(found)))
 
 
-def _with_ids_of_now(found: Case) -> Any:
+def _with_ids_of_now(found: Case, rows: Any) -> Any:
     source = found.observed.source
-    rows = targets.active(found)
     if not isinstance(source, LogsNow):
         return rows
     return tuple(row.model_copy(update={"source_id": source.topic_id(row.name) or row.source_id}) for row in rows)

@@ -26,7 +26,7 @@ from seawall.domain.subscription.case import Case, Observed, Silent
 from seawall.domain.subscription.committed.chain import Chains, folder_of
 from seawall.domain.subscription.committed.progress import Newest
 from seawall.domain.subscription.decide import case_of
-from seawall.domain.subscription.holding import bytes_kept, kept_from
+from seawall.domain.subscription.holding import bytes_kept, find_ungranted, kept_from
 from seawall.domain.subscription.lag import Pending, advance, seconds_of
 from seawall.domain.subscription.logs import LogsNow, Position
 from seawall.domain.times import SUBSCRIPTION_CHAINS_MS, SUBSCRIPTION_CONFIGS_MS, SUBSCRIPTION_NAMES_MS
@@ -184,7 +184,8 @@ class SubscriptionReader:
         promotion = case.status.promotion
         if promotion is not None:
             return None if promotion.topics else self.observer.observe(cluster)
-        return None if is_placed and begun.issuperset(case.selected) else self.observer.observe(cluster)
+        is_held = is_placed and begun.issuperset(case.selected) and not find_ungranted(case)
+        return None if is_held else self.observer.observe(cluster)
 
     def _needs(self, case: Case, cluster: WALCluster, obj: WALSubscription) -> Mapping[str, TopicNeeds] | None:
         """What a copy must end above, when it is to be promoted."""

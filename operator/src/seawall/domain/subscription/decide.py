@@ -240,7 +240,8 @@ def _what_copies(case: Case) -> SubscriptionDecision | None:
         return None
     if isinstance(case.observed.tables, Silent):
         return case.stays(silence(case.observed.tables))
-    return holding.leave(case) or _unless_blocked(case, running.run(case)) or running.again(case)
+    waits = holding.leave(case) or targets.wait_for_one(case)
+    return waits or _unless_blocked(case, running.run(case)) or running.again(case)
 
 
 def _take_producer(case: Case) -> SubscriptionDecision | None:

@@ -29,6 +29,7 @@ from seawall.domain.subscription.case import Case, Observed, SubscriptionDecisio
 from seawall.domain.subscription.contract import MAX_MESSAGE
 from seawall.domain.subscription.logs import Halt, LogsNow, Position, missing_source
 from seawall.domain.subscription.reasons import Reason
+from seawall.domain.subscription.told import copied_by
 from seawall.domain.subscription.written import certain
 from seawall.domain.times import SUBSCRIPTION_HOLD_TTL, SUBSCRIPTION_MOVES_HOLD, SUBSCRIPTION_RENEWS_HOLD
 
@@ -153,14 +154,27 @@ def wait_for_grant(case: Case) -> SubscriptionDecision | None:
 def leave(case: Case) -> SubscriptionDecision | None:
     """Records the stop of topics that cannot go on and have no place in the hold; None: there are none.
 
-    What runs says that itself. But nothing is begun that would read what is not held: all topics would wait for them.
+    What runs says that itself, of what it copies. But nothing is begun that would read what is not held.
     """
-    unheld = {name: each for name, each in case.standings.items() if isinstance(each, Halt) and name not in case.held}
-    new = {name: each for name, each in unheld.items() if case.rows[name].stopped is None}
-    if not new or case.observed.application is not None:
+    known, copied = edges(case), copied_by(case)
+    halts = {name: _why_unheld(name, each, known) for name, each in case.standings.items() if name not in case.held}
+    new = {name: each for name, each in halts.items() if each is not None and case.rows[name].stopped is None}
+    new = {name: each for name, each in new.items() if name not in copied}
+    if not new:
         return None
     verdict = Verdict(Outlook.STALLED, Reason.TOPICS_STOPPED, new[min(new)].message)
     return case.becomes(verdict, topics=tuple(_halted(row, new.get(row.name)) for row in case.status.topics))
+
+
+def _why_unheld(name: str, standing: Position | Halt | None, known: Mapping[str, int]) -> Halt | None:
+    """Why a topic cannot be held any more; None: it may be."""
+    if not isinstance(standing, Position):
+        return standing
+    edge = known.get(name, 0)
+    if standing.keep_from >= edge:
+        return None
+    message = f"{name} is at {standing.keep_from}, and up to {edge} it may be deleted by what was decided before"
+    return Halt(StopReason.SOURCE_GAP, standing.keep_from, message)
 
 
 def _halted(row: MirroredTopic, halt: Halt | None) -> MirroredTopic:
@@ -181,8 +195,16 @@ def _claims(case: Case, held: Mapping[str, int] | None) -> dict[str, int] | None
     if held is None and not known:
         return None
     claims = {name: offset for name in case.selected if (offset := _claim(case, name, before, known)) is not None}
+    kept = before.keys() - find_ungranted(case)
     # Of others records are gone, or may go by what was decided before: nobody could keep them.
-    return {name: offset for name, offset in claims.items() if name in before or offset >= known.get(name, offset + 1)}
+    least = {name: known.get(name, 0 if name in before else offset + 1) for name, offset in claims.items()}
+    return {name: offset for name, offset in claims.items() if name in kept or offset >= least[name]}
+
+
+def find_ungranted(case: Case) -> set[str]:
+    """The topics that have begun, and that the hold claims and has not been granted: an intent may have been first."""
+    granted = {} if case.own_hold is None else case.own_hold.status.granted
+    return {name for name in case.held if name in case.rows and name not in granted}
 
 
 def _claim(case: Case, name: str, held: Mapping[str, int], known: Mapping[str, int]) -> int | None:

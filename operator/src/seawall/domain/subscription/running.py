@@ -49,7 +49,7 @@ from seawall.domain.subscription.place import Place, place_of, volume_of
 from seawall.domain.subscription.reasons import Reason
 from seawall.domain.subscription.records import request as of_rows
 from seawall.domain.subscription.records.names import are_due, frozen
-from seawall.domain.subscription.targets import active
+from seawall.domain.subscription.targets import topics_of
 from seawall.domain.times import JOB_POLL_SECONDS, JOB_RETRY_SECONDS, SUBSCRIPTION_TRIES_AGAIN
 
 MAIN_FILE = "local:///opt/seawall/subscribe.py"
@@ -153,13 +153,13 @@ def _request(
     head = request_head(subject, from_kafka, None if case.spec.sink.table is not None else place.body)
     if case.spec.sink.mirror is not None:
         producer = case.status.producer
-        return None if producer is None else request_body(head, producer, active(case))
+        return None if producer is None else request_body(head, producer, topics_of(case))
     sink = _sink(case, place)
     if sink is None or tables is None:
         return None
     version, snapshot = database_version(case.cluster, case.kafka), case.spec.snapshot
     begins = {} if snapshot is None else {"snapshot": {"uri": snapshot.uri}}
-    return of_rows.request_body({**head, **sink, **begins}, version, tables, active(case))
+    return of_rows.request_body({**head, **sink, **begins}, version, tables, topics_of(case))
 
 
 def _sink(case: Case, place: Place) -> dict[str, object] | None:
@@ -223,18 +223,14 @@ def _freeze(case: Case, number: int, wanted: Run) -> SubscriptionDecision:
     kept = _frozen(case, number, wanted)
     if isinstance(kept, Verdict):
         return case.stays(kept)
-    topics = len(active(case))
+    topics = len(topics_of(case))
     verdict = case.goes_on(JobReason.SUBMITTING, f"it writes down what is to be copied of {topics} topics")
     return case.stays(verdict, FreezeRequest(kept, topics))
 
 
 def _submit(case: Case, number: int, wanted: Run) -> SubscriptionDecision:
-    """Only while all that it reads is held: later a log that is cut is its own to notice."""
-    granted = {} if case.own_hold is None else case.own_hold.status.granted
-    lacking = [row.name for row in active(case) if row.name not in granted]
+    """While all that it reads is held, as all topics of a run are where no application is."""
     key = case.run_key(number)
-    if lacking:
-        return case.stays(case.goes_on(JobReason.HOLDING, f"{lacking[0]} is not held"))
     verdict = case.goes_on(JobReason.SUBMITTING, f"it makes SparkApplication {key.name}")
     return case.stays(verdict, Submit(key, wanted.spec, wanted.service_account, wanted.secrets))
 

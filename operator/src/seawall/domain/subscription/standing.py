@@ -18,6 +18,7 @@ from seawall.domain.subscription.kept import find_refusal
 from seawall.domain.subscription.logs import Halt, LogsNow, Position
 from seawall.domain.subscription.published import lag_of
 from seawall.domain.subscription.reasons import Reason
+from seawall.domain.subscription.targets import unheld
 from seawall.domain.text import listed
 from seawall.domain.times import JOB_RETRY_SECONDS, SUBSCRIPTION_LAGGING_SECONDS
 
@@ -74,7 +75,7 @@ def standing(case: Case) -> Verdict:
         message = f"{len(halts)} of {len(case.rows)} topics stopped, the others go on: {halts[first].message}"
         return Verdict(Outlook.STALLED, Reason.TOPICS_STOPPED, message, JOB_RETRY_SECONDS)
     waits = not_allowed_any_more(case) or running.follow(case) or _doubt(case) or promotion.why_not_begun(case)
-    return waits or _lagging(case) or _beginning(case) or _streaming(case)
+    return waits or _unheld(case) or _lagging(case) or _beginning(case) or _streaming(case)
 
 
 def _lagging(case: Case) -> Verdict | None:
@@ -93,6 +94,15 @@ def _beginning(case: Case) -> Verdict | None:
     held = "it is not held yet, or nobody says where it begins"
     why = ledger.message if isinstance(ledger, Unavailable) else held
     return case.goes_on(JobReason.HOLDING, f"nothing is copied yet of {listed(new)}: {why}")
+
+
+def _unheld(case: Case) -> Verdict | None:
+    """Which topics are not copied until they can be held; None: all are."""
+    names = unheld(case)
+    if not names:
+        return None
+    message = f"nothing is copied of {listed(names)}, which cannot be held now; the others go on"
+    return case.goes_on(JobReason.HOLDING, message)
 
 
 def _streaming(case: Case) -> Verdict:

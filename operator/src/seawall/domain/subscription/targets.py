@@ -10,11 +10,13 @@ from seawall.api.v1alpha1.hold import WALHoldSpec
 from seawall.api.v1alpha1.subscription_sinks import MirrorSink
 from seawall.api.v1alpha1.subscription_status import MirroredTopic
 from seawall.domain.kafka import AS_THEY_ARE, MIN_ISR, ConfigChange, NewTopic
+from seawall.domain.spark_job.reasons import JobReason
 from seawall.domain.subscription.actions import GuardTargets, MakeTargets
 from seawall.domain.subscription.case import Case, SubscriptionDecision
 from seawall.domain.subscription.holding import edges
 from seawall.domain.subscription.logs import LogsNow, begin
 from seawall.domain.subscription.reasons import Reason
+from seawall.domain.subscription.told import copied_by
 from seawall.domain.text import listed
 from seawall.domain.topics.pool import desired_configs, is_same_value
 
@@ -97,3 +99,28 @@ def _is_held(case: Case, name: str) -> bool:
 def active(case: Case) -> tuple[MirroredTopic, ...]:
     """The topics that are copied, as the request names them."""
     return tuple(row for row in case.rows.values() if row.stopped is None)
+
+
+def topics_of(case: Case) -> tuple[MirroredTopic, ...]:
+    """Those of the run that is meant: what is held, and what is copied already.
+
+    Whoever copies finds out itself that a log was cut. One that cannot be held keeps no other from being copied; once it
+    is held, there is another run.
+    """
+    granted = {} if case.own_hold is None else case.own_hold.status.granted
+    copied = copied_by(case)
+    return tuple(row for row in active(case) if row.name in granted or row.name in copied)
+
+
+def wait_for_one(case: Case) -> SubscriptionDecision | None:
+    """There is no run of nothing; None: of something."""
+    names = unheld(case)
+    if topics_of(case) or not names:
+        return None
+    return case.stays(case.goes_on(JobReason.HOLDING, f"{names[0]} is not held"))
+
+
+def unheld(case: Case) -> list[str]:
+    """The topics that have begun and do not stop, and that no run is of, because they are not held."""
+    meant = {row.name for row in topics_of(case)}
+    return [row.name for row in active(case) if row.name not in meant]

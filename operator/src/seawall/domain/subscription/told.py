@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 from pydantic import TypeAdapter
 
 from seawall.api.meta import StatusModel
@@ -50,7 +52,19 @@ def told(case: Case) -> Told | None:
     request = case.observed.request
     if request is None or request.controller_uid != case.uid:
         return None
+    return _read(request.binary_data.get(FILE, b""))
+
+
+@lru_cache(maxsize=8)
+def _read(data: bytes) -> Told | None:
+    """A tick asks several times, and the next one the same; it may name 100,000 tables."""
     try:
-        return unpack(request.binary_data.get(FILE, b""), _SHAPE, LONGEST)
+        return unpack(data, _SHAPE, LONGEST)
     except Damaged:
         return None
+
+
+def copied_by(case: Case) -> frozenset[str]:
+    """The topics that the application that is there copies."""
+    found = None if case.own_application is None else told(case)
+    return frozenset() if found is None else frozenset(topic.name for topic in found.topics)
