@@ -27,9 +27,9 @@ from seawall.domain.spark_job.selection import Topics
 from seawall.domain.subscription.actions import MoveHold
 from seawall.domain.subscription.case import Case, Observed, SubscriptionDecision, claims_of, is_at_risk
 from seawall.domain.subscription.contract import MAX_MESSAGE
+from seawall.domain.subscription.frozen_run import copied_by
 from seawall.domain.subscription.logs import Halt, LogsNow, Position, missing_source
 from seawall.domain.subscription.reasons import Reason
-from seawall.domain.subscription.told import copied_by
 from seawall.domain.subscription.written import certain
 from seawall.domain.times import SUBSCRIPTION_HOLD_TTL, SUBSCRIPTION_MOVES_HOLD, SUBSCRIPTION_RENEWS_HOLD
 

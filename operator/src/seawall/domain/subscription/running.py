@@ -48,7 +48,7 @@ from seawall.domain.subscription.forgotten import begin_anew
 from seawall.domain.subscription.place import Place, place_of, volume_of
 from seawall.domain.subscription.reasons import Reason
 from seawall.domain.subscription.records import request as of_rows
-from seawall.domain.subscription.records.names import are_due, frozen
+from seawall.domain.subscription.records.names import are_due, frozen_tables
 from seawall.domain.subscription.targets import topics_of
 from seawall.domain.times import JOB_POLL_SECONDS, JOB_RETRY_SECONDS, SUBSCRIPTION_TRIES_AGAIN
 
@@ -108,7 +108,7 @@ def build_run(case: Case, number: int) -> Run | None:
     names, meant = case.observed.tables, case.status.run
     if not isinstance(names, Mapping):
         return _build(case, number, None)
-    before = frozen(case, names)
+    before = frozen_tables(case, names)
     kept = None if before is None or meant is None else _build(case, number, before)
     is_meant = kept is not None and meant is not None and kept.digest == meant.digest
     if is_meant and not are_due(case):

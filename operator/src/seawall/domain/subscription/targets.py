@@ -13,10 +13,10 @@ from seawall.domain.kafka import AS_THEY_ARE, MIN_ISR, ConfigChange, NewTopic
 from seawall.domain.spark_job.reasons import JobReason
 from seawall.domain.subscription.actions import GuardTargets, MakeTargets
 from seawall.domain.subscription.case import Case, SubscriptionDecision
+from seawall.domain.subscription.frozen_run import copied_by
 from seawall.domain.subscription.holding import edges
 from seawall.domain.subscription.logs import LogsNow, begin
 from seawall.domain.subscription.reasons import Reason
-from seawall.domain.subscription.told import copied_by
 from seawall.domain.text import listed
 from seawall.domain.topics.pool import desired_configs, is_same_value
 
@@ -104,8 +104,8 @@ def active(case: Case) -> tuple[MirroredTopic, ...]:
 def topics_of(case: Case) -> tuple[MirroredTopic, ...]:
     """Those of the run that is meant: what is held, and what is copied already.
 
-    Whoever copies finds out itself that a log was cut. One that cannot be held keeps no other from being copied; once it
-    is held, there is another run.
+    Whoever copies finds out itself that a log was cut. One that cannot be held keeps no other from being copied: once
+    it is held, there is another run.
     """
     granted = {} if case.own_hold is None else case.own_hold.status.granted
     copied = copied_by(case)

@@ -19,13 +19,13 @@ from collections.abc import Mapping
 
 from seawall.api.v1alpha1.subscription_sinks import TableSelection
 from seawall.domain.subscription.case import Case
-from seawall.domain.subscription.told import Tables, told
+from seawall.domain.subscription.frozen_run import Tables, frozen_run
 from seawall.domain.times import SUBSCRIPTION_NAMES_ANEW
 
 
-def frozen(case: Case, names: Mapping[int, str]) -> dict[str, object] | None:
+def frozen_tables(case: Case, names: Mapping[int, str]) -> dict[str, object] | None:
     """The `tables` of the request that is there; None: there is none of this subscription, or they are not true."""
-    found = told(case)
+    found = frozen_run(case)
     tables = None if found is None else found.tables
     if tables is None or not are_true(tables, case.spec.selection, names):
         return None
