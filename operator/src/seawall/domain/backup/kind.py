@@ -36,7 +36,7 @@ from seawall.domain.backup.parent import as_parent, rows_to_continue
 from seawall.domain.backup.program import build_program, secrets_of
 from seawall.domain.backup.reasons import Reason
 from seawall.domain.backup.retention import Expiry, Surroundings, find_needed, plan_expiry
-from seawall.domain.backup.selection import BackupSelection, select
+from seawall.domain.backup.selection import BackupSelection, names_of_pool, select
 from seawall.domain.conditions import ConditionBuilder, Verdict, as_status
 from seawall.domain.spark_job.application import Body, Ended, build_application, kafka_secrets
 from seawall.domain.spark_job.attempt import verdict_of
@@ -227,7 +227,7 @@ class Backup(JobKind[WALBackupSpec, WALBackupStatus]):
                 message = f"WALBackup {parent.metadata.name} is continued by {case.observed.sibling} already"
                 return case.ends(Reason.PARENT_UNUSABLE, message)
             topics = rows_to_continue(parent)
-        pool = {*case.kafka.topics.topic_names(), *case.ledger.topics}  # those beyond its count, too
+        pool = names_of_pool(case.ledger, case.kafka.topics)
         selection = select(case.ledger, set(filter(case.spec.selects, pool)), topics, needed_by_point(case))
         if selection.break_ is not None:
             return case.ends(Reason.CHAIN_ENDED, selection.break_)

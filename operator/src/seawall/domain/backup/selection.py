@@ -13,6 +13,7 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 
 from seawall.api.v1alpha1.backup import BackedUpTopic
+from seawall.api.v1alpha1.topic_pool import TopicsSpec
 from seawall.domain.ledger.observation import Observation
 from seawall.domain.ledger.reasons import Reason
 from seawall.domain.spark_job.selection import PASSING, Selection, TopicRange, Topics
@@ -38,6 +39,14 @@ class BackupSelection:
     unsure: Mapping[str, Reason] = field(default_factory=dict)
     break_: str | None = None
     fallen: str | None = None
+
+
+def names_of_pool(observation: Observation, declared: TopicsSpec) -> set[str]:
+    """The pool's topics, those beyond its count as well: that are there, or that Kafka lost under regions."""
+    inputs = observation.assessment.inputs.without_dead()
+    written = (inputs.topics.names[row] for row in set(inputs.regions.topic.tolist()))
+    lost = (name for name in written if declared.index_of(name) is not None)  # any other is another pool's
+    return {*declared.topic_names(), *observation.topics, *lost}
 
 
 def select(
