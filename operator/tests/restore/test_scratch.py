@@ -135,6 +135,12 @@ def test_an_interrupted_job_is_tried_again_with_topics_that_are_made_anew(times:
             "TooLarge",
             "11700 bytes would come back, and scratch.maxBytes is 11699",
         ),
+        (
+            {"plan_counts": {"padding": 2**40}},
+            {},
+            "TooLarge",
+            "and scratch.maxBytes is 10737418240; 1099511627776 records of null would be written, too",
+        ),
         ({"plan_counts": {"largestRecord": 2**24}}, {}, "RecordTooLarge", "16777216"),
         ({}, {"topics": ["other"]}, "NoTopics", "no topic"),
         ({}, {"source": {"clusterId": "fake-cluster", "chain": "no"}}, "RequestRefused", "chains"),

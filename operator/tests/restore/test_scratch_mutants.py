@@ -190,6 +190,16 @@ MUTANTS: tuple[Mutant, ...] = (
         ),
     ),
     (
+        rewritten(inspecting, "_planned", "counts.bytes + counts.padding", "counts.bytes"),
+        partial(
+            stories.test_what_fails_says_why_and_leaves_nothing_behind,
+            attributes={"plan_counts": {"padding": 2**40}},
+            spec={},
+            reason="TooLarge",
+            words="",
+        ),
+    ),
+    (
         rewritten(clocks, "prolonged", " <= longest_break:", ":", scratch_removal),
         stories.test_a_time_in_which_nobody_asked_kafka_leaves_no_scratch_topic,
     ),

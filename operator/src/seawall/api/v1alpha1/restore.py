@@ -86,7 +86,8 @@ class ScratchTopics(APIModel):
     RULES: ClassVar[tuple[Rule, ...]] = (bytes_rule("maxBytes", MAX_LARGE),)
 
     max_bytes: Annotated[LargeBytes, Field(json_schema_extra={"default": "10Gi"})] = 10 * 2**30
-    """Bytes of keys, values and headers that may come back at most: a larger plan ends it before anything is made."""
+    """Bytes that may be written at most: those of keys, values and headers that come back, and one for each record of
+    null (up to where the log began, mostly). A larger plan ends it before anything is made."""
     replication_factor: Annotated[int, Field(strict=True, ge=1, le=32)] = 1
     """Replicas of each scratch topic. What they have is in the store, too; some Kafka services take no less than 3."""
     decode: StrictBool = True

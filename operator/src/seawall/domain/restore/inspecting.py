@@ -128,9 +128,10 @@ def _planned(
         message = f"{needs}, and topics.maxMessageBytes is {most}"
         return case.ends(Reason.RECORD_TOO_LARGE, message, outcome=Outcome.PASSED)
     scratch = case.spec.scratch
-    if scratch is not None and counts.bytes > scratch.max_bytes:
+    if scratch is not None and counts.bytes + counts.padding > scratch.max_bytes:  # a null takes 0.6 bytes
         message = f"{counts.bytes} bytes would come back, and scratch.maxBytes is {scratch.max_bytes}"
-        return case.ends(Reason.TOO_LARGE, message, outcome=Outcome.PASSED)
+        padding = f"{counts.padding} records of null would be written, too, which count a byte each"
+        return case.ends(Reason.TOO_LARGE, f"{message}; {padding}", outcome=Outcome.PASSED)
     return case.becomes(
         Verdict(Outlook.PAUSED, Reason.AWAITING_APPROVAL, sentence, 0.0),
         stage=RestoreStage.AWAITING_APPROVAL,

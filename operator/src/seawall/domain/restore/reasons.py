@@ -67,8 +67,8 @@ class Reason(StrEnum):
     was started too early, say, or somebody deleted the SparkApplication, and no process knows that it was there. What
     is there is left as it is. Find out who writes; then delete the topics, and make another restore."""
     TOO_LARGE = "TooLarge"
-    """Stalled. The end: more bytes would come back than `scratch.maxBytes` allows. Nothing was made. Select fewer
-    topics, or allow more."""
+    """Stalled. The end: more bytes would come back than `scratch.maxBytes` allows, or more records of null would be
+    written before them, which count a byte each. Nothing was made. Select fewer topics, or allow more."""
     BEGINS_LATE = "CouldNotBegin"
     """Stalled. The end: a restore into scratch topics could not begin within `timeout`; the message says what it waited
     for. What it had made is deleted."""
