@@ -23,6 +23,7 @@ from seawall.domain.backup.runs import OwnBackups
 from seawall.domain.conditions import find_condition
 from tests.backup.test_backup_policy import PolicyWorld, settle
 from tests.fakes.kube import FakeKube
+from tests.ledger.test_ledger_watch import look, until, watch
 from tests.support.deaths import die_at_every_call
 from tests.worlds.backup_world import BACKUP, POLICY
 from tests.worlds.purge_world import NAMESPACE
@@ -419,6 +420,59 @@ def test_chains_of_others_stay() -> None:
     made(world, 5)
     assert foreign in chains(world)
     assert world.deleted
+
+
+def cut(world: PolicyWorld, to: int) -> None:
+    """Somebody else deletes, and a person says that the log is right, so that it can be held."""
+    world.foreign.add("wal_1")
+    world.kafka.topics["wal_1"].log.log_start = to
+    watching = watch(world)
+    look(world, watching, times=3)
+    world.annotate(readopt=until(world, 1))
+    look(world, watching, times=3)
+
+
+def flush(world: PolicyWorld) -> None:
+    """The database flushes all."""
+    for region in list(world.data_plane.regions):
+        world.flush(region)
+
+
+def proved(world: PolicyWorld) -> list[str]:
+    """The chains whose full backup counts."""
+    return [each.name for each in world.policy().status.chains if each.verified is not BackupLevel.NONE]
+
+
+def test_while_regions_read_what_the_log_has_no_more_the_chains_that_have_it_stay() -> None:
+    world = made(declared(), 2)
+    whole = chains(world)
+    cut(world, 20)
+    made(world, 4)
+    assert (world.deleted, chains(world)[:2], len(chains(world))) == ([], whole, 6)
+    assert condition(world)[:2] == ("False", "WALNotIntact")
+    assert condition(world)[2].startswith(f"{world.backups()[-1].metadata.name} found 1 logs that begin")
+    assert world.condition() == ("True", "BackedUp")
+    assert proved(world) == whole
+    flush(world)
+    made(world, 1)
+    assert condition(world)[:2] == ("True", "Applied")
+    assert (world.deleted, proved(world)) == ([], [*whole, chains(world)[-1]])
+    made(world, 1)
+    assert world.deleted == whole[:1]  # before the window one goes back to the second: no newer one then has all
+    made(world, 3)
+    assert whole[1] in world.deleted
+    assert proved(world) == chains(world)
+
+
+def test_while_regions_read_what_the_log_has_no_more_not_even_what_is_too_old_goes() -> None:
+    """Metadata of an older copy may read from before the newest chain that was whole when it was made."""
+    world = made(declared(), 4)
+    before = list(world.deleted)
+    old = chains(world)
+    cut(world, 20)
+    made(world, 4)
+    assert (world.deleted, chains(world)[: len(old)]) == (before, old)
+    assert condition(world)[:2] == ("False", "WALNotIntact")
 
 
 def test_an_api_server_of_yesterday_keeps_what_it_does_not_know() -> None:

@@ -187,6 +187,14 @@ MUTANTS: tuple[Mutant, ...] = (
         rewritten(retention, "find_needed", ", None)\n    names", ")\n    names", moves),
         moves.test_another_chain_that_may_go_by_now_keeps_none_of_the_list,
     ),
+    (
+        rewritten(kind, "_plan", "None if selection.beyond_replay else", ""),
+        stories.test_while_regions_read_what_the_log_has_no_more_not_even_what_is_too_old_goes,
+    ),
+    (
+        rewritten(chains, "_begun", " and not _beyond_replay(backup)", ""),
+        stories.test_while_regions_read_what_the_log_has_no_more_the_chains_that_have_it_stay,
+    ),
 )
 
 

@@ -138,6 +138,9 @@ class BackupTopicCounts(StatusModel):
     """Topics that no region writes to: nothing of them would be replayed."""
     not_backed_up: Annotated[int, Field(ge=0)] = 0
     """Topics that were not backed up for the reasons in `notBackedUp`."""
+    beyond_replay: Annotated[int, Field(ge=1)] | None = None
+    """Topics of which the log began beyond what a region reads: only older chains may have what is missing. So this
+    backup deletes none, and as a full one it does not count as proved. Absent: there were none."""
 
 
 class BackupFinding(StatusModel):

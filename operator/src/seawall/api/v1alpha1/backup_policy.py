@@ -162,7 +162,7 @@ class BackupChain(StatusModel):
     stored_bytes: Annotated[int, Field(ge=0)] = 0
     """Bytes of their objects, as far as that is known."""
     verified: BackupLevel = BackupLevel.NONE
-    """What was proved of the full backup; None also if it left topics out."""
+    """What was proved of the full backup; None also if it left topics out, or had not all that regions read."""
     kept_by: Annotated[str, Field(max_length=253)] | None = None
     """The WALBackup whose `keep` keeps it. It stays so if that object is deleted."""
     broken_by: Annotated[str, Field(max_length=253)] | None = None

@@ -105,7 +105,7 @@ def _begun(backup: WALBackup, time: datetime | None) -> BackupChain:
     status, created, completed = backup.status, backup.metadata.creation_timestamp, _completed(backup)
     if status.manifest is None:
         raise ValueError("a chain begins with a manifest")
-    is_whole = status.stage is JobStage.COMPLETED and status.verified is not None
+    is_whole = status.stage is JobStage.COMPLETED and status.verified is not None and not _beyond_replay(backup)
     return BackupChain(
         name=status.chain or "",
         location=status.location or "",
@@ -116,6 +116,12 @@ def _begun(backup: WALBackup, time: datetime | None) -> BackupChain:
         stored_bytes=0 if status.counts is None else status.counts.stored_bytes,
         verified=status.verified.level if is_whole and status.verified is not None else BackupLevel.NONE,
     )
+
+
+def _beyond_replay(backup: WALBackup) -> int:
+    """Topics of which it has not all that regions read: only older chains may have what is missing."""
+    counts = backup.status.topic_counts
+    return 0 if counts is None else counts.beyond_replay or 0
 
 
 def _continued(row: BackupChain, backup: WALBackup, place: int) -> BackupChain:
@@ -167,6 +173,10 @@ def _retention_state(listed: Listed, own: OwnBackups, window: timedelta) -> tupl
     if listed.is_full:
         message = f"{len(listed.rows)} chains are known, and no more are: those that began since are never deleted"
         return RetentionReason.TOO_MANY_CHAINS, message
+    newest = own.newest_written
+    if newest is not None and (count := _beyond_replay(newest)):
+        message = f"{newest.metadata.name} found {count} logs that begin beyond what a region reads"
+        return RetentionReason.WAL_NOT_INTACT, f"{message}: only older chains may have what is missing"
     names = {each.name for each in listed.chains}
     found = _newest_expiry(own)
     if found is not None and found[1].problem is not None and names & set(found[0]):

@@ -86,7 +86,7 @@ class Backup(JobKind[WALBackupSpec, WALBackupStatus]):
         problem = end_of_point(case, topics, left)
         if problem is not None:
             return problem
-        plan = _plan(case)
+        plan = _plan(case, selection)
         expiring = () if plan.expiry is None else tuple(each.name for each in plan.expiry.chains)
         kafka = kafka_of(case.external_kafka, case.cluster_id, PATHS)
         data = write_request(case.subject, plan, kafka, topics)
@@ -97,7 +97,12 @@ class Backup(JobKind[WALBackupSpec, WALBackupStatus]):
             "expiring": expiring,
             "topics": tuple(map(_row, topics)),
             "not_backed_up": rows_of(left),
-            "topic_counts": BackupTopicCounts(total=len(topics), idle=len(found.idle), not_backed_up=len(left)),
+            "topic_counts": BackupTopicCounts(
+                total=len(topics),
+                idle=len(found.idle),
+                not_backed_up=len(left),
+                beyond_replay=selection.beyond_replay or None,
+            ),
         }
         return Request(data, len(topics), update)
 
@@ -248,14 +253,14 @@ def _declared(case: BackupCase) -> BackupSpec:
     return case.kafka.backup
 
 
-def _plan(case: BackupCase) -> BackupPlan:
+def _plan(case: BackupCase, selection: BackupSelection) -> BackupPlan:
     name, storage, parent = backup_name(case.subject), _declared(case).storage, case.observed.parent
     config = {"max.message.bytes": str(case.kafka.topics.max_message_bytes)}
     level, version = case.spec.verify.level, database_version(case.cluster, case.kafka)
     chain, before = name, None
     if isinstance(parent, WALBackup) and parent.status.chain is not None:
         chain, before = parent.status.chain, parent.status.manifest
-    expiry = _expiry(case, storage.describe(), chain)
+    expiry = None if selection.beyond_replay else _expiry(case, storage.describe(), chain)
     return BackupPlan(name, chain, storage, before, level, version, config, case.status.restore_point, expiry)
 
 

@@ -32,6 +32,7 @@ class BackupSelection:
         break_: why no incremental backup can continue the parent, in one clause; None: one can.
         unsure: by topic why nobody knows now what a region would read of it that is created later.
         fallen: that a snapshot may need more of a topic than was recorded before it, in one clause; None: it does not.
+        beyond_replay: topics of which the log begins beyond what a region reads: only older chains may have the rest.
     """
 
     topics: Selection
@@ -39,6 +40,7 @@ class BackupSelection:
     unsure: Mapping[str, Reason] = field(default_factory=dict)
     break_: str | None = None
     fallen: str | None = None
+    beyond_replay: int = 0
 
 
 def names_of_pool(observation: Observation, declared: TopicsSpec) -> set[str]:
@@ -77,7 +79,8 @@ def select(
     known = {name: why for name, why in waits.items() if name in topics.rows}
     selection = Selection(tuple(found), idle, left, watched_too_briefly=topics.is_young(known))
     unsure = {name: why for name in read if (why := topics.why_first_read_unknown(name)) is not None}
-    return BackupSelection(selection, waits, unsure, breaks[0] if breaks else None, _first_fallen(topics, read, needed))
+    fallen, beyond = _first_fallen(topics, read, needed), len(topics.against({Reason.LOG_START_BEYOND_REPLAY}))
+    return BackupSelection(selection, waits, unsure, breaks[0] if breaks else None, fallen, beyond)
 
 
 def find_fallen(observation: Observation, bracketed: Mapping[str, int]) -> str | None:
