@@ -52,6 +52,7 @@ class Story:
         last: the chain that goes on.
         completed: by chain, how many backups had completed when its full one had.
         store: by chain how many backups it has; what was deleted is not there.
+        left_alone: chains that drivers leave alone.
     """
 
     between: timedelta = HOUR
@@ -64,6 +65,7 @@ class Story:
     proved: dict[str, bool] = field(default_factory=dict)
     kept: set[str] = field(default_factory=set)
     deleted: list[str] = field(default_factory=list)
+    left_alone: set[str] = field(default_factory=set)
 
     def __post_init__(self) -> None:
         self.kube = FakeKube(lambda: self.theirs)
@@ -87,7 +89,8 @@ class Story:
         spec = {"clusterRef": {"name": "wal"}, "keep": keep, **({} if full else {"parentRef": {"name": "before"}})}
         self.kube.create(WALBackup, key, WALBackupSpec.model_validate(spec), owner=self.policy)
         expiry = None if retention is None else self.plan(retention)
-        gone = () if expiry is None else tuple(each.name for each in expiry.chains)
+        asked = () if expiry is None else tuple(each.name for each in expiry.chains)
+        gone = tuple(name for name in asked if name not in self.left_alone)
         place = (
             0 if full else 1 + max(0, *(row.backups - 1 for row in self.policy.status.chains if row.name == self.last))
         )
@@ -100,7 +103,7 @@ class Story:
             "manifest": {"name": f"{key.name}-1-{place:06}.json.gz", "digest": "0" * 64},
             "verified": {"level": "Checksums", "time": self.ours.isoformat()} if proved else None,
             "counts": {"storedBytes": 5},
-            "expiring": gone,
+            "expiring": asked,
             "expiry": {"gone": gone},
         }
         self.kube.write_raw_status(key, WALBackup, status)
@@ -176,6 +179,22 @@ def test_it_counts_back_from_the_newest_backup_and_keeps_what_one_needs_to_go_ba
     assert [(row.name, row.backups, row.stored_bytes) for row in rows] == [(name, 2, 10) for name in made[3:]]
 
 
+def test_as_many_chains_as_go_at_once_and_are_left_alone_are_in_nobodys_way() -> None:
+    """A person made restore points of them, say, or the bucket locks them for good."""
+    world, retention = Story(), Retention(recovery_window=3 * HOUR, minimum_fulls=1)
+    for _ in range(30):
+        world.back_up(full=True, retention=retention)
+        world.left_alone = set(list(world.completed)[:8])
+        world.ours, world.theirs = world.ours + HOUR, world.theirs + HOUR
+    made = list(world.completed)
+    assert world.deleted == made[8:25]
+    assert [each.name for each in world.policy.status.chains] == [*made[:8], *made[25:]]
+    world.left_alone.clear()
+    world.back_up(full=True, retention=retention)
+    world.back_up(full=True, retention=retention)
+    assert set(made[:8]) <= set(world.deleted)
+
+
 def test_a_clock_that_is_behind_makes_no_full_backup_old() -> None:
     world, retention = Story(), Retention(recovery_window=3 * HOUR, minimum_fulls=1)
     for _ in range(3):
@@ -216,7 +235,11 @@ def test_the_choice() -> None:
     assert chosen((*ROWS[:3], unproved, *ROWS[4:])) == ["a", "b"]
     gone = ROWS[0].model_copy(update={"gone": True})
     assert chosen((gone, *ROWS[1:])) == ["b", "c"]
-    assert len(chosen(tuple(row(f"c{hour}", hour - 20) for hour in range(20)) + ROWS)) == 8
+    many = tuple(row(f"c{hour}", hour - 20) for hour in range(9)) + ROWS
+    assert chosen(many) == [f"c{hour}" for hour in range(8)]
+    again = choose(many, TWO, NOW, (), asked_in_vain=["c1", *(f"c{hour}" for hour in range(8)), "c0"])
+    assert again is not None
+    assert [each.name for each in again.chains] == ["c8", "a", "b", "c", "c1", "c2", "c3", "c4"]
 
 
 def test_what_must_be_there_is_named() -> None:

@@ -36,8 +36,8 @@ def unproved(patch: Patch) -> None:
     """Full backups count that nobody proved."""
     honest = retention.choose
 
-    def choose(rows: Any, *others: Any) -> Any:
-        return honest([row.model_copy(update={"verified": "Checksums"}) for row in rows], *others)
+    def choose(rows: Any, *others: Any, **more: Any) -> Any:
+        return honest([row.model_copy(update={"verified": "Checksums"}) for row in rows], *others, **more)
 
     patch.setattr(retention, "choose", choose)
     patch.setattr(stories, "choose", choose)
@@ -47,8 +47,8 @@ def fewer(patch: Patch) -> None:
     """One chain is enough."""
     honest = retention.choose
 
-    def choose(rows: Any, declared: Any, *others: Any) -> Any:
-        return honest(rows, declared.model_copy(update={"minimum_fulls": 1}), *others)
+    def choose(rows: Any, declared: Any, *others: Any, **more: Any) -> Any:
+        return honest(rows, declared.model_copy(update={"minimum_fulls": 1}), *others, **more)
 
     patch.setattr(retention, "choose", choose)
     patch.setattr(stories, "choose", choose)
@@ -186,6 +186,10 @@ MUTANTS: tuple[Mutant, ...] = (
     (
         rewritten(retention, "find_needed", ", None)\n    names", ")\n    names", moves),
         moves.test_another_chain_that_may_go_by_now_keeps_none_of_the_list,
+    ),
+    (
+        rewritten(retention, "plan_expiry", ", asked_in_vain=_asked_in_vain(found)", "", stories),
+        stories.test_as_many_chains_as_go_at_once_and_are_left_alone_are_in_nobodys_way,
     ),
     (
         rewritten(kind, "_plan", "None if selection.beyond_replay else", ""),

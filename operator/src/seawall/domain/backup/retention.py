@@ -25,11 +25,12 @@ from seawall.api.v1alpha1.backup_template import BackupLevel
 from seawall.api.v1alpha1.restore import WALRestore
 from seawall.domain.backup.broken import as_restored
 from seawall.domain.backup.runs import keeps
+from seawall.domain.schedule import controlled_by
 
 
 @dataclass(frozen=True, slots=True)
 class Expiry:
-    """Chains that are to go, the oldest first, and those that must be there, and whole, or nothing goes."""
+    """Chains that are to go, what did not go before last, and those that must be there, and whole, or nothing goes."""
 
     chains: tuple[BackupChain, ...]
     stays: tuple[BackupChain, ...]
@@ -59,7 +60,13 @@ def plan_expiry(
     listed = (each for each in status.chains if (each.location, each.cluster_id) == (location, cluster_id))
     here = [as_restored(each, found.restores) for each in listed]
     needed = {chain, *_needed(found, [each.name for each in here])}
-    return choose(here, retention, status.retention_time, needed, most)
+    return choose(here, retention, status.retention_time, needed, most, asked_in_vain=_asked_in_vain(found))
+
+
+def _asked_in_vain(found: Surroundings) -> list[str]:
+    """Chains that backups of the policy were to delete and did not, the newest of these backups last."""
+    own = (each.status for each in controlled_by(found.policy.metadata, found.backups))
+    return [name for each in own if each.expiry is not None for name in each.expiring if name not in each.expiry.gone]
 
 
 def find_needed(found: Surroundings, backup: WALBackupStatus) -> str | None:
@@ -78,8 +85,13 @@ def choose(
     counts_from: datetime,
     needed: Collection[str],
     most: int | None = MAX_EXPIRING,
+    *,
+    asked_in_vain: Sequence[str] = (),
 ) -> Expiry | None:
-    """Of chains of one store and one Kafka, the oldest first, those that go; None: all stay."""
+    """Of chains of one store and one Kafka, the oldest first, those that go; None: all stay.
+
+    What was asked for in vain comes last: it may stay for good, and the others are not to wait for it.
+    """
     known = [each for each in chains if not each.gone]
     proved = [each for each in known if each.verified is not BackupLevel.NONE and each.broken_by is None]
     limit = counts_from - retention.recovery_window
@@ -91,6 +103,8 @@ def choose(
     left = {each.name for each in stays} | set(needed)
     older = known[: known.index(base)]
     goes = [each for each in older if each.name not in left and each.kept_by is None]
+    tried = {name: at for at, name in enumerate(asked_in_vain)}
+    goes.sort(key=lambda each: tried.get(each.name, -1))
     return Expiry(tuple(goes[:most]), tuple(stays)) if goes else None
 
 
