@@ -237,8 +237,11 @@ MUTANTS: tuple[Mutant, ...] = (
     ),
     (
         rewritten(
-            volumes, "only_on", "eligible.get(each.id, frozenset())", "eligible.get(each.id, frozenset(each.replicas))",
-            stories
+            volumes,
+            "only_on",
+            "eligible.get(each.id, frozenset())",
+            "eligible.get(each.id, frozenset(each.replicas))",
+            stories,
         ),
         stories.test_where_nobody_is_known_to_be_eligible_a_disk_is_the_only_one,
     ),

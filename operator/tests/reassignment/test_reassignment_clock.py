@@ -12,8 +12,8 @@ from seawall.domain.partitions import PartitionId
 from seawall.domain.times import REASSIGNMENT_LEADERS_WAIT, REASSIGNMENT_RETRY_REFUSED
 from tests.fakes.kafka_moves import Target
 from tests.fakes.kafka_reassigner import FakeReassigner
-from tests.reassignment.test_rebalance import passes, ticks, waiting_for_leaders
 from tests.reassignment.test_reassignment_run import of_three, raising
+from tests.reassignment.test_rebalance import passes, ticks, waiting_for_leaders
 from tests.worlds.reassignment_world import World
 
 DAY, SOON = timedelta(days=1), timedelta(seconds=20)

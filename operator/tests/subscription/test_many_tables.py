@@ -6,11 +6,12 @@ from datetime import timedelta
 
 import pytest
 
+from seawall.api.meta import Key
 from seawall.domain.spark_job import following
 from seawall.domain.times import SUBSCRIPTION_NAMES_ANEW
 from tests.subscription.test_records_sink import LATER, make_table
+from tests.worlds.purge_world import NAMESPACE
 from tests.worlds.records_world import RecordsWorld
-from tests.worlds.subscription_world import NAMESPACE, Key
 from tests.worlds.verification_world import why
 
 GLOBS = {"include": ["public.*"]}

@@ -32,8 +32,9 @@ class PartitionReassigner(Protocol):
         ...
 
     def partitions(self, topics: Collection[str] | None = None) -> Mapping[str, tuple[Partition, ...] | TopicFailure]:
-        """All partitions of each topic, or of all topics that there are, in their order; of these none is left out of
-        which there is something else to tell than that it is just being made or deleted.
+        """All partitions of each topic, or of all topics that there are, in their order.
+
+        Of all topics those alone are left out that are just being made or deleted.
         """
         ...
 

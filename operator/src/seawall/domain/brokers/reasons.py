@@ -30,7 +30,7 @@ class Reason(StrEnum):
     KEEPING_UP = "VotersKeepUp"
     """True. QuorumHealthy: all controllers that vote have what their leader has."""
     VOTERS_BEHIND = "VotersBehind"
-    """False. Voters have lacked records for more than ten seconds, or the leader's clock was set back, and nobody knows;
+    """False. Voters have lacked records for more than ten seconds, or the leader's clock was set back and nobody knows;
     the message says what is left to lose. Bring them back: without more than half of them, nothing in Kafka can
     change."""
     NO_QUORUM = "QuorumUnanswered"
