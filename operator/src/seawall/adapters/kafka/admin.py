@@ -216,16 +216,16 @@ class ConfluentKafkaAdmin:
     def _wait_for_view(self, is_so: Callable[[KafkaView], bool]) -> KafkaView | None:
         """The last view, if the time was over before it was so; None too where nobody answers."""
         deadline, reports_history = time.monotonic() + LED_TIMEOUT, 0
-        view: KafkaView | NoKafka | None = None
+        last: KafkaView | None = None
         while time.monotonic() < deadline:
             view = self.view()
             if isinstance(view, NoKafka):
                 return None
-            reports_history = reports_history + 1 if is_so(view) else 0
+            last, reports_history = view, reports_history + 1 if is_so(view) else 0
             if reports_history == LED_REPORTS:
                 return None
             time.sleep(LED_POLL)
-        return view
+        return last
 
     def _wait_until_gone(self, names: Collection[str]) -> None:
         """The same of topics that were deleted: a view that is too old shows them once more."""
