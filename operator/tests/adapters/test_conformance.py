@@ -16,7 +16,7 @@ from seawall.adapters.conformance.reading import followers_report, metadata_stay
 from seawall.adapters.conformance.server import Broken, Server, Skipped
 from seawall.adapters.conformance.writing import flush_flushes
 from seawall.adapters.http_database import wire
-from seawall.adapters.http_database.database import AT_ONCE
+from seawall.adapters.http_database.changes import FLUSHES_AT_ONCE
 from seawall.domain.dataplane.connection import HTTPConnection
 from tests.fakes.dataplane import FakeDataPlane, FakeMetadataStore, FakeRegion
 from tests.support.contract_facade import Ask, Facade, Served, served, serving
@@ -176,7 +176,7 @@ def test_a_database_of_many_regions_is_flushed_in_parts_as_seawall_does() -> Non
     with examiner(counted, may_write=True) as server:
         flush_flushes(server)
     assert sum(sizes[1:]) == 1_001 + 4 + 1, "all, and one that there is not"
-    assert max(sizes) == AT_ONCE
+    assert max(sizes) == FLUSHES_AT_ONCE
     assert not any(region.memtable_bytes for region in facade.data_plane.regions.values())
 
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from seawall.adapters.conformance.server import Server, Skipped, require
 from seawall.adapters.http_database import changes, wire
-from seawall.adapters.http_database.database import AT_ONCE
+from seawall.adapters.http_database.changes import FLUSHES_AT_ONCE
 
 PREFIX = "seawall-conformance"
 """No topics have it: claims on it are nobody's."""
@@ -19,7 +19,7 @@ def flush_flushes(server: Server) -> None:
     server.writing(has=server.describe().capabilities.flush, capability="flush")
     before, database = _flushed(server), _identity(server)
     asked = [*before, UNKNOWN_REGION]
-    parts = [asked[start : start + AT_ONCE] for start in range(0, len(asked), AT_ONCE)]
+    parts = [asked[start : start + FLUSHES_AT_ONCE] for start in range(0, len(asked), FLUSHES_AT_ONCE)]
     requests = [changes.FlushRequest(database=database, regions=part) for part in parts]
     server.refuse_change("POST", "/flush", requests[0])
     answers = [server.send("POST", "/flush", request, changes.FlushAnswer) for request in requests]

@@ -8,6 +8,9 @@ from pydantic import Field
 
 from seawall.adapters.http_database.wire import Message, RegionId, Revision, Text, Topic, TopicMarker, Word
 
+FLUSHES_AT_ONCE = 100
+"""Regions in one request of Seawall's to flush: one flush may take a second."""
+
 
 class ChangeRequest(Message):
     """What all have in common that ask for a change."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from seawall.adapters.http_database import changes, wire
+from seawall.adapters.http_database.changes import FLUSHES_AT_ONCE
 from seawall.adapters.http_database.client import Client
 from seawall.adapters.http_database.known_regions import KnownRegions
 from seawall.adapters.http_database.reading import (
@@ -22,8 +23,6 @@ from seawall.domain.dataplane.metadata import MarkerMove, MetadataSnapshot, Stor
 from seawall.domain.dataplane.reports import DatanodeReport
 from seawall.domain.dataplane.wal_settings import DatanodeSettings, WALSettings
 
-AT_ONCE = 100
-"""Regions in one request to flush: one flush may take a second."""
 MOVES_AT_ONCE = 1000
 """What a request may hold at most."""
 NO_FLUSH = FlushFailure("the database declares no flush", final=True)
@@ -61,8 +60,8 @@ class HTTPDataPlane:
         if not self._client.get("", wire.Description).capabilities.flush:
             return dict.fromkeys(region_ids, NO_FLUSH)
         failures: dict[int, FlushFailure] = {}
-        for start in range(0, len(region_ids), AT_ONCE):
-            part = list(dict.fromkeys(region_ids[start : start + AT_ONCE]))
+        for start in range(0, len(region_ids), FLUSHES_AT_ONCE):
+            part = list(dict.fromkeys(region_ids[start : start + FLUSHES_AT_ONCE]))
             request = changes.FlushRequest(database=self._client.meant, regions=part)
             answer = self._client.send("POST", "/flush", request, changes.FlushAnswer, FLUSH_SECONDS)
             failures |= {each.region: FlushFailure(each.detail, final=each.final) for each in answer.failures}
