@@ -243,11 +243,15 @@ def test_where_kafka_elects_none_that_is_told_as_no_success_and_not_for_ever(mon
     passes(world, REASSIGNMENT_LEADERS_WAIT)
     run, asked = world.run(), world.kafka.requests["elect_preferred_leaders"]
     assert (run.rebalanced_for, run.failed_change, run.election_time) == ("now", None, None)
-    assert run.message.startswith("2 partitions (wal_1-0, wal_4-0) are not led by their preferred leaders yet")
-    assert run.message.endswith(REFUSAL)
+    assert run.election_message.startswith("2 partitions (wal_1-0, wal_4-0) are not led by their preferred leaders yet")
+    assert run.election_message.endswith(REFUSAL)
     assert world.reported("LeadersElected") == []
     passes(world, REASSIGNMENT_LEADERS_WAIT)
     assert world.kafka.requests["elect_preferred_leaders"] == asked, "it was answered"
+    monkeypatch.undo()
+    world.annotate(rebalance="again")
+    world.settle()
+    assert (world.run().rebalanced_for, world.run().election_message) == ("again", "")
 
 
 def test_one_that_is_elected_beside_others_is_a_success(monkeypatch: pytest.MonkeyPatch) -> None:

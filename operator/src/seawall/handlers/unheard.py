@@ -60,7 +60,11 @@ class Unheard:
         self._unlisted: dict[str, str] = {}
 
     def find(self) -> Found:
-        """Lists all kinds; blocks. Of one that cannot be listed it stays as it was, which is logged once."""
+        """Lists all kinds; blocks. Of one that cannot be listed it stays as it was, which is logged once.
+
+        None of these is deaf: whether the watch has told of its objects meanwhile is not known.
+        """
+        listed = set[str]()
         for resource in RESOURCES:
             kind = resource.KIND.kind
             try:
@@ -70,10 +74,12 @@ class Unheard:
                     _log.warning("whether the watch tells of each %s is not known: %s", kind, error)
                 self._unlisted[kind] = str(error)
             else:
+                listed.add(kind)
                 self._unlisted.pop(kind, None)
         now = self._monotonic()
         found = {subject: now - since for states in self._since.values() for (subject, _), since in states.items()}
-        return Found(tuple(found), tuple(each for each, for_ in found.items() if for_ >= WATCH_DEAF_SECONDS))
+        late = (subject for subject, for_ in found.items() if for_ >= WATCH_DEAF_SECONDS)
+        return Found(tuple(found), tuple(subject for subject in late if subject.kind in listed))
 
     def forget(self) -> None:
         """It begins anew: another watch, or another time as the leader."""

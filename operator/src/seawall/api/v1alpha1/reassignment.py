@@ -211,9 +211,11 @@ class ReassignmentStatus(StatusModel):
     """The metadata.generation for which it was planned."""
     rebalanced_for: Annotated[str, Field(max_length=MAX_REBALANCE)] | None = None
     """The value of seawall.dev/rebalance that was last answered: by a run, because all was even, or because preferred
-    leaders were elected, or could not be for five minutes (see message)."""
+    leaders were elected, or could not be for five minutes (electionMessage)."""
     election_time: datetime | None = None
     """When preferred leaders began to be elected for seawall.dev/rebalance without a run; absent: none are."""
+    election_message: Annotated[str, Field(max_length=1024)] = ""
+    """Which of them could not be elected for the last value, and why; empty: all lead."""
     abort_cause: AbortCause | None = None
     """Why it is given up; absent while it is not."""
     start_time: datetime | None = None

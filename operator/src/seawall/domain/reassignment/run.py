@@ -163,12 +163,13 @@ def _elect(cluster: WALCluster, status: ReassignmentStatus | None, observed: Obs
         return None
     since = (status.election_time if status is not None else None) or observed.now
     if observed.now < since + REASSIGNMENT_LEADERS_WAIT:
-        electing = _updated(status, election_time=since)
+        electing = _updated(status, election_time=since, election_message="")
         return Decision(electing, (ElectLeaders(others),), REASSIGNMENT_WAIT_SECONDS, "preferred leaders are elected")
     why = f"{shown(others)} are not led by their preferred leaders yet, and were to be elected for five minutes"
     if status is not None and status.failed_change is not None:
         why += f": {status.failed_change.message}"
-    return Decision(_updated(status, rebalanced_for=asked, election_time=None, message=why[:MAX_MESSAGE]), why=why)
+    answered = _updated(status, rebalanced_for=asked, election_time=None, election_message=why[:MAX_MESSAGE])
+    return Decision(answered, why=why)
 
 
 def _at_rest(cluster: WALCluster, status: ReassignmentStatus | None, observed: Observed) -> ReassignmentStatus | None:
@@ -178,6 +179,8 @@ def _at_rest(cluster: WALCluster, status: ReassignmentStatus | None, observed: O
         return status
     update: dict[str, str | None] = {"infeasible": None}
     if asked is not None and not _is_moved_by_others(kafka):
+        if status is None or status.rebalanced_for != asked:
+            update["election_message"] = ""
         update["rebalanced_for"] = asked
     return _updated(status, **update)
 
