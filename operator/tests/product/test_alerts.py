@@ -70,6 +70,7 @@ COUNTERS = {
     "SeawallBackupFailed": 'seawall_backups_total{outcome="Refused"}',
     "SeawallRestoreFailed": 'seawall_restores_total{result="Failed"}',
     "SeawallHoldLost": "seawall_holds_lost_total",
+    "SeawallWatchDeaf": 'seawall_watch_deaf_total{kind="WALPurge"}',
 }
 STORIES: Mapping[str, Story] = {
     "SeawallNoLeader": Story({"seawall_leader": "0+0x9"}, {"seawall_leader": "1+0x9"}, 5, 1),
@@ -90,6 +91,7 @@ STORIES: Mapping[str, Story] = {
         40,
         10,
     ),
+    "SeawallWatchDeaf": count(COUNTERS["SeawallWatchDeaf"]),
     "SeawallStalled": Story(
         {condition("Stalled", "True"): "1+0x20", condition("Failed", "False"): "1+0x20"},
         {
