@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import copy
 from dataclasses import replace
+from datetime import timedelta
 
 import pytest
 
 from seawall.api.meta import Key
-from seawall.api.v1alpha1.disruption import DisruptionKind
+from seawall.api.v1alpha1.disruption import Disruption, DisruptionKind
 from seawall.api.v1alpha1.managed_kafka_status import RemovalStage
 from seawall.api.v1alpha1.rollout import RollStage, RollStatus
 from seawall.domain.kafka_nodes.reasons import KafkaBlocker
 from seawall.domain.ledger.restarts import ENDED_BY_MOVES, pod_that_restarts
+from seawall.domain.managed_kafka.case import Case
+from seawall.domain.managed_kafka.found import FoundPod
 from seawall.domain.managed_kafka.objects import ObjectKind, budgets
 from tests.worlds.kafka_whole_world import BROKER_POOL, CONTROLLER_POOL, WholeWorld
 from tests.worlds.managed_world import WAL
@@ -128,6 +131,46 @@ def test_a_broker_that_runs_is_not_stopped_beside_a_restart_that_has_not_begun(f
     four.live(ticks=60)
     assert four.restarts() == "wal-1-0"
     assert 3 not in four.stopped
+
+
+@pytest.mark.parametrize("runs", [True, False])
+def test_a_controller_is_stopped_beside_a_restart_that_has_not_begun_if_it_is_down(
+    five: WholeWorld, *, runs: bool
+) -> None:
+    """It has no vote any more, and no registration: what tells is its pod."""
+    five.pools(controllers=3)
+    five.live(until=lambda: five.entry() is None and "looked at once more" in (five.condition() or ("", "", ""))[2])
+    assert 104 not in five.votes()
+    five.disrupt(DisruptionKind.KAFKA_NODE_RESTART, "wal-1-0")
+    five.rolls = False
+    if not runs:
+        five.holds(104)
+    five.live(ticks=60)
+    assert five.restarts() == "wal-1-0"
+    assert 104 not in five.stopped or not runs
+    assert five.removed() == (set() if runs else {104})
+
+
+@pytest.mark.parametrize("kind", [DisruptionKind.KAFKA_NODE_RESTART, DisruptionKind.KAFKA_NODE_REMOVAL])
+@pytest.mark.parametrize(("ago", "is_late"), [(None, False), (600, False), (601, True)])
+def test_a_pod_that_ends_beside_an_old_entry_of_another_is_late_by_its_own_time(
+    four: WholeWorld, ago: int | None, *, is_late: bool, kind: DisruptionKind
+) -> None:
+    four.pools(brokers=3)
+    four.live(until=lambda: 3 in four.stopped)
+    controller, cluster = four.remover().controller, four.found()
+    observed = controller.observe(cluster)
+    assert isinstance(observed.case, Case)
+    now = observed.case.observed.time.shared
+    day = now - timedelta(days=1)
+    entry = Disruption(kind=kind, name="wal-1-0", uid="uid", start_time=day, budget_seconds=60)
+    cluster = replace(cluster, status=cluster.status.model_copy(update={"disruption": entry}))
+    gone_by = None if ago is None else now - timedelta(seconds=ago)
+    pod = FoundPod(3, "wal-3-0", "uid", is_terminating=True, gone_by=gone_by)
+    found = replace(observed.case.observed.found, pods={**observed.case.observed.found.pods, 3: pod})
+    case = replace(observed.case, cluster=cluster, observed=replace(observed.case.observed, found=found))
+    message = controller.decide(cluster, replace(observed, case=case)).verdict.message
+    assert ("kubectl delete pod wal-3-0 --force" in message, message == "its pod ends") == (is_late, not is_late)
 
 
 def test_a_restart_whose_pod_is_still_there_is_waited_for(four: WholeWorld) -> None:

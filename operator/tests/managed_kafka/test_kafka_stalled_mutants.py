@@ -9,6 +9,7 @@ from types import MappingProxyType
 
 import pytest
 
+from seawall.api.v1alpha1.disruption import DisruptionKind
 from seawall.domain.kafka_nodes import checks
 from seawall.domain.kafka_nodes.gate import KafkaNodeGate
 from seawall.domain.kafka_nodes.reasons import KafkaBlocker
@@ -59,6 +60,24 @@ MUTANTS: tuple[Mutant, ...] = (
     (
         rewritten(removal_journal, "stands_beside", "broker is None or ", "broker is not None or ", removal),
         of(stories.test_a_broker_that_runs_is_not_stopped_beside_a_restart_that_has_not_begun),
+    ),
+    (  # a controller is never among the brokers
+        rewritten(removal_journal, "stands_beside", "if not node.pool.is_broker:", "if False:", removal),
+        of(
+            partial(stories.test_a_controller_is_stopped_beside_a_restart_that_has_not_begun_if_it_is_down, runs=True),
+            stories.FIVE_CONTROLLERS,
+        ),
+    ),
+    (
+        rewritten(removal_journal, "stop_is_late_after", " and entry.name == node.pod_name", "", removal),
+        of(
+            partial(
+                stories.test_a_pod_that_ends_beside_an_old_entry_of_another_is_late_by_its_own_time,
+                ago=600,
+                is_late=False,
+                kind=DisruptionKind.KAFKA_NODE_REMOVAL,
+            )
+        ),
     ),
     (
         rewritten(

@@ -20,7 +20,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from datetime import timedelta
 
 from seawall.api.meta import PAUSED_ANNOTATION
 from seawall.api.v1alpha1.cluster import WALCluster, WALClusterStatus
@@ -42,7 +41,14 @@ from seawall.domain.managed_kafka.removal_actions import (
     StopNode,
     UnregisterBroker,
 )
-from seawall.domain.managed_kafka.removal_journal import entry_of, handed_back, is_own, stands_beside, without_own
+from seawall.domain.managed_kafka.removal_journal import (
+    entry_of,
+    handed_back,
+    is_own,
+    stands_beside,
+    stop_is_late_after,
+    without_own,
+)
 from seawall.domain.managed_kafka.scale import is_stopped
 from seawall.domain.partitions import BrokerState
 from seawall.domain.step import Event, EventType
@@ -165,8 +171,8 @@ def _before_forgetting(case: Case, observed: RemovalObserved, node: Node) -> Ite
 
 def _of_its_pod(case: Case, node: Node) -> Waits:
     """One on a machine that is gone ends when a person says so: meanwhile nothing else may be disrupted."""
-    entry, now = case.cluster.status.disruption, case.observed.time.shared
-    is_late = entry is not None and now > entry.start_time + timedelta(seconds=entry.budget_seconds)
+    late_after = stop_is_late_after(case, node)
+    is_late = late_after is not None and case.observed.time.shared > late_after
     if not is_late:
         return Waits("its pod ends")
     how = f"kubectl delete pod {node.pod_name} --force, if its machine is gone for good"

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from datetime import datetime, timedelta
+
 from seawall.api.v1alpha1.cluster import WALCluster
 from seawall.api.v1alpha1.disruption import Disruption, DisruptionKind, of_kind
 from seawall.domain.managed_kafka.case import Case
@@ -44,8 +46,22 @@ def stands_beside(entry: Disruption | None, case: Case, node: Node) -> bool:
     restart, answer = of_kind(entry, DisruptionKind.KAFKA_NODE_RESTART), case.observed.kafka
     if restart is None or restart.gone_time is not None or restart.name == node.pod_name or isinstance(answer, str):
         return False
+    if not node.pool.is_broker:  # no registration tells of a controller
+        pod = case.pod(node)
+        return pod is None or not pod.is_started
     broker = answer.brokers.get(node.id)
     return broker is None or broker.state is BrokerState.FENCED
+
+
+def stop_is_late_after(case: Case, node: Node) -> datetime | None:
+    """Until when the pod of a node that is stopped may take to end; None: nobody deletes it yet.
+
+    Beside the restart of another node it has no entry: that one's is as old as may be, and says nothing of this pod.
+    """
+    entry, pod = of_kind(case.cluster.status.disruption, DisruptionKind.KAFKA_NODE_REMOVAL), case.pod(node)
+    if entry is not None and entry.name == node.pod_name:
+        return entry.start_time + timedelta(seconds=entry.budget_seconds)
+    return None if pod is None or pod.gone_by is None else pod.gone_by + node.kafka.rollout.start_budget
 
 
 def without_own(cluster: WALCluster) -> Disruption | None:
