@@ -202,6 +202,14 @@ def test_voters_that_are_behind_are_told_with_what_is_left_to_lose() -> None:
     assert five.message == "voter 5 of 5 do not keep up: 1 more may be lost"
 
 
+def test_while_the_clock_of_the_leader_is_set_back_it_is_told_what_ends_it() -> None:
+    """Who is silent seems to follow: nobody is told to restart the leader before what needs no clock says so."""
+    found = quorum_health(voters(0, -600_000, -599_500))
+    assert (found.status, found.reason) == ("False", Reason.VOTERS_BEHIND)
+    assert "the clock of controller 1, which leads, was set back: wait until it has" in found.message
+    assert "if each LogEndOffset" in found.message
+
+
 @pytest.mark.parametrize(("lag", "reported"), [(0, 0), (9, 0), (10, 10), (99, 10), (100, 100), (54_321, 10_000)])
 def test_a_lag_is_told_so_coarsely_that_it_is_news_a_few_times_only(lag: int, reported: int) -> None:
     assert quorum_status(voters(0, 0, lag=lag)).max_lag == reported

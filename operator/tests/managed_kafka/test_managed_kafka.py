@@ -25,6 +25,7 @@ from seawall.domain.managed_kafka.identity import IDENTITY, Identity
 from seawall.domain.managed_kafka.objects import ObjectKind
 from seawall.domain.managed_kafka.roll import known_case
 from seawall.domain.managed_kafka.staleness import why_stale
+from seawall.domain.managed_kafka.states import node_state
 from seawall.domain.managed_kafka.tokens import recorded
 from seawall.domain.managed_kafka.volumes import only_on, why_not_without
 from seawall.domain.partitions import Broker, BrokerState, Partition, PartitionId, Quorum, QuorumReplica
@@ -454,6 +455,27 @@ def last_heard(observed: Observed, behind_ms: int) -> Observed:
     voters = tuple(replace(each, behind_ms=behind_ms) for each in observed.kafka.quorum.voters)
     quorum = replace(observed.kafka.quorum, voters=voters, leader=100)
     return replace(observed, kafka=replace(observed.kafka, quorum=quorum))
+
+
+@pytest.mark.parametrize(
+    ("behind_ms", "state"),
+    [
+        (0, NodeState.ONLINE),
+        (10_000, NodeState.ONLINE),
+        (10_001, NodeState.FENCED),
+        (-1, NodeState.FENCED),
+        (-600_000, NodeState.FENCED),
+    ],
+)
+def test_a_controller_is_not_said_to_be_online_by_a_clock_that_was_set_back(
+    behind_ms: int, state: NodeState, world: ManagedWorld
+) -> None:
+    found = world.found()
+    observed = last_heard(world.process().controller.observe(found), behind_ms)
+    case = known_case(found, observed)
+    assert isinstance(case, Case)
+    told = {each.id: node_state(case, each, None) for each in case.nodes}
+    assert (told[100], told[101], told[102]) == (NodeState.ONLINE, state, state), "100 leads"
 
 
 def with_pod(observed: Observed, **changes: Any) -> Observed:

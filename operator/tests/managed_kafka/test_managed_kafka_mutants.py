@@ -8,6 +8,7 @@ from functools import partial
 
 import pytest
 
+from seawall.api.v1alpha1.managed_kafka_status import NodeState
 from seawall.controllers import managed_kafka as controller
 from seawall.controllers import topic_creation
 from seawall.controllers.controller import Controller
@@ -21,6 +22,7 @@ from seawall.domain.managed_kafka import (
     plan,
     scale,
     staleness,
+    states,
     tokens,
     volumes,
 )
@@ -220,6 +222,14 @@ NETWORKED: tuple[Mutant, ...] = (
     ),
 )
 MUTANTS: tuple[Mutant, ...] = (
+    (
+        rewritten(states, "_of_controller", "heard.keeps_up(", "(heard.behind_ms or 0) <= ("),
+        of_a_world(
+            partial(
+                stories.test_a_controller_is_not_said_to_be_online_by_a_clock_that_was_set_back, -1, NodeState.FENCED
+            )
+        ),
+    ),
     *NETWORKED,
     (rewritten(tokens, "_token", "case VolumeState.LOST if case.may_format(node):", "case VolumeState.LOST:"), LOST),
     (

@@ -126,7 +126,22 @@ def quorum_health(quorum: Quorum) -> Finding:
     spare = voters - len(behind) - (voters // 2 + 1)
     left = "with one more, nothing in Kafka could change" if spare < 1 else f"{spare} more may be lost"
     named = f"voter{'s' if len(behind) > 1 else ''} {', '.join(map(str, behind))}"
-    return Finding("False", Reason.VOTERS_BEHIND, f"{named} of {voters} do not keep up: {left}")
+    message = f"{named} of {voters} do not keep up: {left}{_of_its_clock(quorum)}"
+    return Finding("False", Reason.VOTERS_BEHIND, message)
+
+
+def _of_its_clock(quorum: Quorum) -> str:
+    """What ends it, where nobody is known to follow by the leader's clock: another leader has another clock.
+
+    Who is silent is not known, so whether the leader may go is told by what needs no clock.
+    """
+    if all(voter.behind_ms is None or voter.behind_ms >= 0 for voter in quorum.voters):
+        return ""
+    return (
+        f"; the clock of controller {quorum.leader}, which leads, was set back: wait until it has caught up, or restart"
+        " that controller if each LogEndOffset that kafka-metadata-quorum.sh describe --replication shows of a voter"
+        " rises"
+    )
 
 
 def quorum_status(quorum: Quorum) -> QuorumStatus:

@@ -68,10 +68,12 @@ def _of_broker(node: Node, pod: FoundPod, answer: KafkaAnswer) -> NodeState:
 
 
 def _of_controller(record: NodeRecord, node: Node, pod: FoundPod, answer: KafkaAnswer) -> NodeState:
-    heard = heard_of(answer.quorum, node.id, record)
-    if heard is None or not pod.is_started:
+    quorum = answer.quorum
+    heard = heard_of(quorum, node.id, record)
+    if isinstance(quorum, str) or heard is None or not pod.is_started:
         return NodeState.OFFLINE
-    return NodeState.ONLINE if (heard.behind_ms or 0) <= BROKERS_BEHIND_MS else NodeState.FENCED
+    is_heard = heard.id == quorum.leader or heard.keeps_up(BROKERS_BEHIND_MS)
+    return NodeState.ONLINE if is_heard else NodeState.FENCED
 
 
 def describe(case: Case, node: Node) -> str:
