@@ -7,6 +7,8 @@ from datetime import timedelta
 import pytest
 
 from seawall.api.meta import Key
+from seawall.domain.errors import Forbidden
+from seawall.domain.kubernetes import ConfigMap
 from seawall.domain.spark_job import following
 from seawall.domain.times import SUBSCRIPTION_NAMES_ANEW
 from tests.subscription.test_records_sink import LATER, make_table
@@ -35,6 +37,11 @@ def make_name(world: RecordsWorld, number: int, schema: str = "public") -> None:
 def requests(world: RecordsWorld) -> list[str]:
     """The ConfigMaps that there are."""
     return sorted(key.name for key in world.kube.config_maps() if key.name.startswith("dr-"))
+
+
+def refuse(_: ConfigMap) -> None:
+    """What a Role says that was written before."""
+    raise Forbidden("configmaps may not be deleted")
 
 
 def known(world: RecordsWorld) -> set[str]:
@@ -91,6 +98,26 @@ def test_a_config_map_of_somebody_else_stays() -> None:
     world.subscribe(tables={"include": ["public.t*"]})
     world.live(lambda: world.runs(3) and world.is_even())
     assert requests(world) == ["dr-1", "dr-2", "dr-3"]
+
+
+def test_whoever_may_not_delete_requests_copies_all_the_same() -> None:
+    whoever_may_not_delete_requests_copies_all_the_same()
+
+
+def whoever_may_not_delete_requests_copies_all_the_same() -> None:
+    """A Role of before, written by hand: it is told, and the hold goes on."""
+    world = copying()
+    with pytest.MonkeyPatch.context() as role:
+        role.setattr(world.kube, "delete_config_map", refuse)
+        for number in (2, 3, 4):
+            world.subscribe(tables={"include": [f"public.{'?' * number}*"]})
+            world.live(lambda: world.runs(number) and world.is_even())  # noqa: B023 - it is called at once
+        assert "configmaps may not be deleted" in why(world.live(ticks=20))[1]
+        world.write("wal_0", 5)
+        world.live(world.is_even)
+        assert requests(world) == ["dr-1", "dr-2", "dr-3", "dr-4"]
+    world.live(lambda: why(world.subscription())[0] == "Streaming")
+    assert "dr-2" not in requests(world)
 
 
 # --- a table each minute

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from seawall.domain.subscription import contract, running, standing
+from seawall.domain.subscription import contract, decide, old_requests, running, standing
 from seawall.domain.subscription.case import Case
 from seawall.domain.subscription.committed import progress
 from seawall.domain.subscription.logs import Position
@@ -149,9 +149,16 @@ MUTANTS: tuple[Mutant, ...] = (
         rewritten(running, "build_run", "case.own_application is None", "False"),
         many.test_an_application_that_is_gone_begins_again_with_the_names_that_fitted,
     ),
-    (rewritten(running, "_begin", "old is not None", "False"), many.test_of_all_runs_two_requests_are_left),
     (
-        rewritten(running, "_begin", "old.controller_uid == case.uid", "True"),
+        rewritten(old_requests, "not_needed", "old is None", "True", decide),
+        many.test_of_all_runs_two_requests_are_left,
+    ),
+    (
+        rewritten(decide, "_run", "_what_copies(case) or", "(None if not_needed(case) else _what_copies(case)) or"),
+        many.whoever_may_not_delete_requests_copies_all_the_same,
+    ),
+    (
+        rewritten(old_requests, "not_needed", "old.controller_uid != case.uid", "False", decide),
         many.test_a_config_map_of_somebody_else_stays,
     ),
     (

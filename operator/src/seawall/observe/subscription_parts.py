@@ -138,7 +138,7 @@ class SubscriptionReader:
             cluster=cluster,
             hold=hold,
             request=self.kube.get_config_map(key),
-            request_before=self._request_before(obj, case),
+            old_request=self._old_request(obj, case),
             application=application,
             driver=None if application is None else self.applications.describe_driver(application),
             target=target,
@@ -156,9 +156,9 @@ class SubscriptionReader:
         )
         return self._measured(obj, cluster, found, memory, now)
 
-    def _request_before(self, obj: WALSubscription, case: Case) -> ConfigMap | None:
+    def _old_request(self, obj: WALSubscription, case: Case) -> ConfigMap | None:
         run = obj.status.run
-        return None if run is None or run.number == 1 else self.kube.get_config_map(case.run_key(run.number - 1))
+        return None if run is None or run.number < 3 else self.kube.get_config_map(case.run_key(run.number - 2))
 
     def _measured(
         self, obj: WALSubscription, cluster: WALCluster, found: Observed, memory: Memory, now: int

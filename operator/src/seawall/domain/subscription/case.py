@@ -52,8 +52,8 @@ class Observed:
     hold: WALHold | None = None
     request: ConfigMap | None = None
     """Of the run that is meant."""
-    request_before: ConfigMap | None = None
-    """Of the run before it."""
+    old_request: ConfigMap | None = None
+    """Of a run before the last one."""
     application: SparkApplication | None = None
     driver: Driver = None
     target: LogsNow | Silent | None = None

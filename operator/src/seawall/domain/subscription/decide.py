@@ -41,13 +41,14 @@ from seawall.domain.spark_job.actions import (
 )
 from seawall.domain.spark_job.reasons import JobReason
 from seawall.domain.subscription import holding, promotion, running, targets
-from seawall.domain.subscription.actions import AddPartitions, GuardTargets, MakeTargets, RemoveRequest
+from seawall.domain.subscription.actions import AddPartitions, GuardTargets, MakeTargets
 from seawall.domain.subscription.beginning import wait_for_others
 from seawall.domain.subscription.behind import catch_up
 from seawall.domain.subscription.brokers import TargetReason, compare
 from seawall.domain.subscription.case import Case, Observed, Silent, SubscriptionDecision
 from seawall.domain.subscription.committed.chain import Chains
 from seawall.domain.subscription.logs import LogsNow, resynced
+from seawall.domain.subscription.old_requests import not_needed
 from seawall.domain.subscription.published import bare, published
 from seawall.domain.subscription.reasons import Reason
 from seawall.domain.subscription.records import begin, topics
@@ -184,7 +185,7 @@ def _why_nothing_begins(case: Case) -> Verdict | None:
 
 def _unless_blocked(case: Case, wanted: SubscriptionDecision | None) -> SubscriptionDecision | None:
     """What runs is not ended for another run that must not begin now."""
-    ends = wanted is not None and any(isinstance(each, RemoveApplication | RemoveRequest) for each in wanted.actions)
+    ends = wanted is not None and any(isinstance(each, RemoveApplication) for each in wanted.actions)
     blocker = _why_nothing_begins(case) if ends else None
     return wanted if blocker is None else case.stays(blocker)
 
@@ -231,7 +232,7 @@ def _of_those_begun(case: Case) -> SubscriptionDecision | None:
 
 def _run(case: Case) -> SubscriptionDecision:
     """What copies; else how it stands."""
-    return _what_copies(case) or case.stays(standing(case))
+    return _what_copies(case) or case.stays(standing(case), *not_needed(case))
 
 
 def _what_copies(case: Case) -> SubscriptionDecision | None:

@@ -32,7 +32,6 @@ from seawall.domain.spark_job.application import (
 from seawall.domain.spark_job.following import find_request_problem, frozen_request, progress, why_over
 from seawall.domain.spark_job.reasons import JobReason
 from seawall.domain.spark_job.request import FILE, Subject, database_version, digest_of, kafka_of, paths_in, store
-from seawall.domain.subscription.actions import RemoveRequest
 from seawall.domain.subscription.beginning import wait_for_others
 from seawall.domain.subscription.case import Case, SubscriptionDecision
 from seawall.domain.subscription.contract import (
@@ -181,18 +180,11 @@ def _driver(spec: Body) -> Body:
 
 
 def _begin(case: Case, number: int, wanted: Run) -> SubscriptionDecision:
-    """The run before goes first, and only then there is another; but not for one that could not be told anything.
-
-    Of two runs the requests are there: that of the one before them goes before the next one is recorded.
-    """
+    """The run before goes first, and only then there is another; but not for one that could not be told anything."""
     application, kept = case.own_application, _frozen(case, number, wanted)
     if isinstance(kept, Verdict):
         goes_on = "" if application is None else "; what was begun before goes on"
         return case.stays(replace(kept, message=f"{kept.message}{goes_on}"))
-    old = case.observed.request_before
-    if old is not None and old.controller_uid == case.uid:
-        verdict = case.goes_on(JobReason.SUBMITTING, f"another run is meant: {old.key.name} is not needed any more")
-        return case.stays(verdict, RemoveRequest(old))
     if application is not None:
         verdict = case.goes_on(JobReason.SUBMITTING, f"what is copied, or how, is another: {application.key.name} goes")
         return case.stays(verdict, RemoveApplication(application))
