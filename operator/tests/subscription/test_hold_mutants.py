@@ -138,6 +138,14 @@ MUTANTS: tuple[Mutant, ...] = (
         unheld.an_intent_that_is_written_before_the_grant_stops_its_topic_alone,
     ),
     (
+        rewritten(holding, "_claims", "0 if name in asked", "0 if name in before"),
+        unheld.a_leader_that_goes_before_the_grant_keeps_no_other_waiting,
+    ),
+    (
+        rewritten(holding, "find_ungranted", "name not in granted", "name in case.rows and name not in granted"),
+        unheld.a_new_topic_whose_leader_goes_before_the_grant_keeps_no_other_waiting,
+    ),
+    (
         rewritten(holding, "_why_unheld", "standing.keep_from >= edge", "True"),
         unheld.an_intent_that_was_written_before_stops_its_topic_alone,
     ),

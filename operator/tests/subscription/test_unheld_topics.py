@@ -95,15 +95,22 @@ def chosen_again(world: SubscriptionWorld) -> None:
     world.subscribe(topics=["*"])
 
 
+def claim_alone(world: SubscriptionWorld, topic: str) -> None:
+    """It claims this one, and nobody has looked at that yet."""
+    process = world.subscriber()
+    for _ in range(20):
+        process.tick(DR)
+        if topic in claimed(world):
+            break
+    assert topic in claimed(world)
+    assert topic not in granted(world)
+
+
 def an_intent_that_is_written_before_the_grant_stops_its_topic_alone() -> None:
     """The claim was looked at before the intent was written: it is not granted any more, whoever waits."""
     world = SubscriptionWorld()
     chosen_again(world)
-    process = world.subscriber()
-    for _ in range(20):
-        process.tick(DR)
-        if "wal_2" in claimed(world):
-            break
+    claim_alone(world, "wal_2")
     means_to_delete(world, "wal_2", COPIED + 20)
     world.write("wal_0", 30)
     world.live(lambda: granted(world) == {"wal_0": COPIED + 30, "wal_1": COPIED})
@@ -111,6 +118,33 @@ def an_intent_that_is_written_before_the_grant_stops_its_topic_alone() -> None:
     assert {row.name: row.stopped for row in found.status.topics if row.stopped} == {"wal_2": StopReason.SOURCE_GAP}
     assert "wal_2 is at 40, and up to 60 it may be deleted by what was decided before" in why(found)[1]
     assert world.runs(2)
+
+
+def a_leader_that_goes_before_the_grant_keeps_no_other_waiting() -> None:
+    """A claim is granted as a whole: it is given up, until somebody says from where on the topic can be held."""
+    world = SubscriptionWorld()
+    chosen_again(world)
+    claim_alone(world, "wal_2")
+    world.kafka.topics["wal_2"].views_until_led = 10_000
+    world.write("wal_0", 30)
+    world.live(lambda: granted(world) == {"wal_0": COPIED + 30, "wal_1": COPIED})
+    assert world.runs(2)
+    world.kafka.topics["wal_2"].views_until_led = 0
+    world.live(world.is_even)
+
+
+def a_new_topic_whose_leader_goes_before_the_grant_keeps_no_other_waiting() -> None:
+    """It was never copied."""
+    world = SubscriptionWorld()
+    world.subscribe(topics=["wal_0", "wal_1"])
+    world.live(lambda: world.runs(1) and granted(world) == {"wal_0": COPIED, "wal_1": COPIED})
+    world.subscribe(topics=["*"])
+    claim_alone(world, "wal_2")
+    world.kafka.topics["wal_2"].views_until_led = 10_000
+    world.write("wal_0", 30)
+    world.live(lambda: granted(world) == {"wal_0": COPIED + 30, "wal_1": COPIED})
+    world.kafka.topics["wal_2"].views_until_led = 0
+    world.live(world.is_even)
 
 
 def an_intent_that_was_written_before_stops_its_topic_alone() -> None:
@@ -145,6 +179,14 @@ def test_what_runs_says_itself_that_something_is_gone() -> None:
 
 def test_an_intent_that_is_written_before_the_grant() -> None:
     an_intent_that_is_written_before_the_grant_stops_its_topic_alone()
+
+
+def test_a_leader_that_goes_before_the_grant() -> None:
+    a_leader_that_goes_before_the_grant_keeps_no_other_waiting()
+
+
+def test_a_new_topic_whose_leader_goes_before_the_grant() -> None:
+    a_new_topic_whose_leader_goes_before_the_grant_keeps_no_other_waiting()
 
 
 def test_an_intent_that_was_written_before() -> None:

@@ -196,15 +196,17 @@ def _claims(case: Case, held: Mapping[str, int] | None) -> dict[str, int] | None
         return None
     claims = {name: offset for name in case.selected if (offset := _claim(case, name, before, known)) is not None}
     kept = before.keys() - find_ungranted(case)
-    # Of others records are gone, or may go by what was decided before: nobody could keep them.
-    least = {name: known.get(name, 0 if name in before else offset + 1) for name, offset in claims.items()}
+    # Of others records are gone, or may go by what was decided before: nobody could keep them. Nor is one granted
+    # that has no leader; while nothing is known of any, what was claimed stays.
+    asked = before if not isinstance(case.observed.ledger, Observation) else {}
+    least = {name: known.get(name, 0 if name in asked else offset + 1) for name, offset in claims.items()}
     return {name: offset for name, offset in claims.items() if name in kept or offset >= least[name]}
 
 
 def find_ungranted(case: Case) -> set[str]:
-    """The topics that have begun, and that the hold claims and has not been granted: an intent may have been first."""
+    """The topics that the hold claims and has not been granted: an intent may have been first, or a leader gone."""
     granted = {} if case.own_hold is None else case.own_hold.status.granted
-    return {name for name in case.held if name in case.rows and name not in granted}
+    return {name for name in case.held if name not in granted}
 
 
 def _claim(case: Case, name: str, held: Mapping[str, int], known: Mapping[str, int]) -> int | None:
