@@ -10,6 +10,7 @@ from seawall.api.meta import Key
 from seawall.domain.errors import Forbidden
 from seawall.domain.kubernetes import ConfigMap
 from seawall.domain.spark_job import following
+from seawall.domain.spark_job.application import RERUN, Ended
 from seawall.domain.times import SUBSCRIPTION_NAMES_ANEW
 from tests.subscription.test_records_sink import LATER, make_table
 from tests.worlds.purge_world import NAMESPACE
@@ -76,6 +77,28 @@ def test_an_application_that_is_gone_begins_again_with_the_names_that_fitted() -
         del world.spark.applications[Key(NAMESPACE, "dr-1")]
         world.live(lambda: world.runs(1) and world.is_even())
         assert len(world.spark.made) == 2
+
+
+def test_what_is_stuck_is_replaced_while_names_fit_no_config_map() -> None:
+    what_is_stuck_is_replaced_while_names_fit_no_config_map()
+
+
+def what_is_stuck_is_replaced_while_names_fit_no_config_map() -> None:
+    """Another run is due and cannot begin, and the Spark Operator has forgotten the one that is there."""
+    world = copying()
+    with pytest.MonkeyPatch.context() as small:
+        small.setattr(following, "MAX_BYTES", 100)
+        make_name(world, 1)
+        world.time.time += SUBSCRIPTION_NAMES_ANEW
+        found = world.live(lambda: why(world.subscription())[0] == "TooManyTables")
+        assert why(found)[1].endswith("; what was begun before goes on")
+        world.spark.report(Key(NAMESPACE, "dr-1"), RERUN, driver=Ended(1, "", world.time.time))
+        found = world.live(ticks=3)
+        assert why(found)[0] == "TooManyTables"
+        assert "goes on" not in why(found)[1]
+        world.live(lambda: len(world.spark.made) == 2 and world.runs(1))
+        world.write("wal_0", 7)
+        world.live(world.is_even)
 
 
 # --- requests of runs that are over

@@ -162,6 +162,14 @@ MUTANTS: tuple[Mutant, ...] = (
         many.test_a_config_map_of_somebody_else_stays,
     ),
     (
+        rewritten(decide, "_again", "if waits else None", "if wanted is None else None"),
+        many.what_is_stuck_is_replaced_while_names_fit_no_config_map,
+    ),
+    (
+        rewritten(running, "_begin", "if works(application, case.observed.driver)", "if application is not None"),
+        many.what_is_stuck_is_replaced_while_names_fit_no_config_map,
+    ),
+    (
         rewritten(names, "are_true", "is_named and", "True and"),
         many.test_another_name_of_a_table_is_another_run_where_everything_is_selected,
     ),

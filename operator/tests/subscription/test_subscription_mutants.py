@@ -344,7 +344,7 @@ MUTANTS: tuple[Mutant, ...] = (
         waits.a_switchover_waits_while_a_topic_has_stopped,
     ),
     (
-        rewritten(decide, "_what_copies", "_unless_blocked(case, running.run(case))", "running.run(case)"),
+        rewritten(decide, "_again", "_unless_blocked(case, wanted)", "wanted"),
         blockers.its_size_is_edited_while_it_is_paused,
     ),
     (no_event_of_a_stop, stops.a_purge_stops_it),

@@ -241,8 +241,14 @@ def _what_copies(case: Case) -> SubscriptionDecision | None:
         return None
     if isinstance(case.observed.tables, Silent):
         return case.stays(silence(case.observed.tables))
-    waits = holding.leave(case) or targets.wait_for_one(case)
-    return waits or _unless_blocked(case, running.run(case)) or running.again(case)
+    return holding.leave(case) or targets.wait_for_one(case) or _again(case, running.run(case))
+
+
+def _again(case: Case, wanted: SubscriptionDecision | None) -> SubscriptionDecision | None:
+    """What is wanted; while that is nothing, or only waits, what is over or stuck begins anew."""
+    waits = wanted is None or (not wanted.actions and wanted.status == case.status)
+    anew = running.again(case) if waits else None
+    return anew if anew is not None and (wanted is None or anew.actions) else _unless_blocked(case, wanted)
 
 
 def _take_producer(case: Case) -> SubscriptionDecision | None:

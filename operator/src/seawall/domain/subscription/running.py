@@ -183,7 +183,7 @@ def _begin(case: Case, number: int, wanted: Run) -> SubscriptionDecision:
     """The run before goes first, and only then there is another; but not for one that could not be told anything."""
     application, kept = case.own_application, _frozen(case, number, wanted)
     if isinstance(kept, Verdict):
-        goes_on = "" if application is None else "; what was begun before goes on"
+        goes_on = "; what was begun before goes on" if works(application, case.observed.driver) else ""
         return case.stays(replace(kept, message=f"{kept.message}{goes_on}"))
     if application is not None:
         verdict = case.goes_on(JobReason.SUBMITTING, f"what is copied, or how, is another: {application.key.name} goes")
