@@ -143,6 +143,26 @@ def whoever_may_not_delete_requests_copies_all_the_same() -> None:
     assert "dr-2" not in requests(world)
 
 
+def test_requests_that_a_version_before_left_go_one_after_another() -> None:
+    requests_that_a_version_before_left_go_one_after_another()
+
+
+def requests_that_a_version_before_left_go_one_after_another() -> None:
+    """It deleted none. Of one run there is none, and one is somebody else's by now."""
+    world = copying()
+    with pytest.MonkeyPatch.context() as before:
+        before.setattr(world.kube, "delete_config_map", refuse)
+        for number in range(2, 7):
+            world.subscribe(tables={"include": [f"public.{'?' * number}*"]})
+            world.live(lambda: world.runs(number) and world.is_even())  # noqa: B023 - it is called at once
+    assert requests(world) == [f"dr-{number}" for number in range(1, 7)]
+    for name in ("dr-2", "dr-3"):
+        world.kube.remove_config_map(Key(NAMESPACE, name))
+    world.kube.put_config_map(Key(NAMESPACE, "dr-2"), {"mine": "yes"})
+    world.live(ticks=20)
+    assert requests(world) == ["dr-2", "dr-5", "dr-6"]
+
+
 # --- a table each minute
 
 

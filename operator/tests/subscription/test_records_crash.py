@@ -69,7 +69,7 @@ def grows(world: RecordsWorld) -> Callable[[RecordsWorld], bool]:
 
 
 def is_edited_again(world: RecordsWorld) -> Callable[[RecordsWorld], bool]:
-    """The request of the first run goes before the third one begins."""
+    """The request of the first run goes once the third one works."""
     world.streaming()
     world.subscribe(tables={"include": ["public.*"]})
     world.live(lambda: world.runs(2) and world.is_even())

@@ -12,6 +12,7 @@ from seawall.domain.subscription.committed import progress
 from seawall.domain.subscription.logs import Position
 from seawall.domain.subscription.records import begin, names, request, topics
 from seawall.observe import subscription as observe
+from seawall.observe.old_requests import OldRequests
 from seawall.observe.subscription_parts import SubscriptionReader
 from tests.subscription import test_beyond_count as beyond
 from tests.subscription import test_many_tables as many
@@ -154,12 +155,16 @@ MUTANTS: tuple[Mutant, ...] = (
         many.test_of_all_runs_two_requests_are_left,
     ),
     (
+        rewritten(OldRequests, "read", "self.number -= 1", "self.number = 0"),
+        many.requests_that_a_version_before_left_go_one_after_another,
+    ),
+    (
         rewritten(decide, "_run", "_what_copies(case) or", "(None if not_needed(case) else _what_copies(case)) or"),
         many.whoever_may_not_delete_requests_copies_all_the_same,
     ),
     (
-        rewritten(old_requests, "not_needed", "old.controller_uid != case.uid", "False", decide),
-        many.test_a_config_map_of_somebody_else_stays,
+        rewritten(OldRequests, "read", "found.controller_uid == case.uid", "True"),
+        many.requests_that_a_version_before_left_go_one_after_another,
     ),
     (
         rewritten(decide, "_again", "if waits else None", "if wanted is None else None"),

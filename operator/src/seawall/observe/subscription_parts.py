@@ -16,7 +16,6 @@ from seawall.domain.cluster.identity import pinned_id, pool_of
 from seawall.domain.conditions import Verdict
 from seawall.domain.errors import OutsideUnavailable, SeawallError
 from seawall.domain.kafka_log import FirstSince, ProducerState, TopicFailure
-from seawall.domain.kubernetes import ConfigMap
 from seawall.domain.ledger.needs import Records, TopicNeeds, find_needs
 from seawall.domain.ledger.observation import Observation, Unavailable
 from seawall.domain.subscription import beginning, promotion
@@ -34,6 +33,7 @@ from seawall.domain.topics.pool import wal_topics
 from seawall.observe.chains import ChainObserver, KnownChains
 from seawall.observe.database_ids import read_database_ids
 from seawall.observe.ledger import LedgerObserver
+from seawall.observe.old_requests import OldRequests
 from seawall.observe.opened_cluster import named_cluster
 from seawall.observe.records import read_records
 from seawall.observe.subscription import OpenSource, SubscriptionObserver, Wanted, wanted_of
@@ -70,6 +70,7 @@ class Memory:
         brokers: what was found then of a mirror's brokers.
         tables: the names of tables.
         chains: of a bucket; `known` is what need not be read again.
+        old_requests: which of them is looked at next.
     """
 
     pending: dict[str, Pending] = field(default_factory=dict)
@@ -79,6 +80,7 @@ class Memory:
     tables: Kept[Mapping[int, str]] = field(default_factory=Kept)
     chains: Kept[Chains] = field(default_factory=Kept)
     known: KnownChains = field(default_factory=KnownChains)
+    old_requests: OldRequests = field(default_factory=OldRequests)
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,7 +140,7 @@ class SubscriptionReader:
             cluster=cluster,
             hold=hold,
             request=self.kube.get_config_map(key),
-            old_request=self._old_request(obj, case),
+            old_request=memory.old_requests.read(case, self.kube.get_config_map),
             application=application,
             driver=None if application is None else self.applications.describe_driver(application),
             target=target,
@@ -155,10 +157,6 @@ class SubscriptionReader:
             chains=chains,
         )
         return self._measured(obj, cluster, found, memory, now)
-
-    def _old_request(self, obj: WALSubscription, case: Case) -> ConfigMap | None:
-        run = obj.status.run
-        return None if run is None or run.number < 3 else self.kube.get_config_map(case.run_key(run.number - 2))
 
     def _measured(
         self, obj: WALSubscription, cluster: WALCluster, found: Observed, memory: Memory, now: int
