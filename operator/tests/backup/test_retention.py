@@ -22,6 +22,7 @@ from seawall.domain.backup.retention import Expiry, Surroundings, choose, plan_e
 from seawall.domain.backup.runs import OwnBackups
 from seawall.domain.conditions import find_condition
 from tests.backup.test_backup_policy import PolicyWorld, settle
+from tests.fakes.dataplane import FakeRegion
 from tests.fakes.kube import FakeKube
 from tests.ledger.test_ledger_watch import look, until, watch
 from tests.support.deaths import die_at_every_call
@@ -263,12 +264,12 @@ def declared(**spec: Any) -> PolicyWorld:
     return world
 
 
-def made(world: PolicyWorld, count: int) -> PolicyWorld:
+def made(world: PolicyWorld, count: int, topic: str = "wal_1") -> PolicyWorld:
     """As many backups more; in between nothing happens."""
     for _ in range(count):
         since = world.time.time.replace(minute=0, second=0, microsecond=0)
         world.time.time = since + TEN * ((world.time.time - since) // TEN + 1)
-        world.write("wal_1", 3)
+        world.write(topic, 3)
         world.live(timedelta(minutes=3))
     return world
 
@@ -485,6 +486,46 @@ def test_while_regions_read_what_the_log_has_no_more_the_chains_that_have_it_sta
     made(world, 3)
     assert whole[1] in world.deleted
     assert proved(world) == chains(world)
+
+
+def fall_silent(world: PolicyWorld) -> tuple[int, FakeRegion]:
+    """A region of the log that is cut reports no more: its datanode was restarted, and cannot open it."""
+    region = next(each for topic, each in world.store.snapshot().region_keys if topic == "wal_1")
+    return region, world.data_plane.regions.pop(region)
+
+
+def made_patiently(world: PolicyWorld, count: int) -> None:
+    """As many backups more, each of which waits for reports in vain."""
+    for _ in range(count):
+        made(world, 1, "wal_2")
+        world.live(timedelta(minutes=5))
+
+
+def test_a_region_that_reports_no_more_may_read_what_the_log_has_no_more() -> None:
+    world = made(declared(), 2)
+    whole = chains(world)
+    cut(world, 20)
+    region, state = fall_silent(world)
+    made_patiently(world, 4)
+    assert (world.deleted, chains(world)[:2], len(chains(world))) == ([], whole, 6)
+    assert proved(world) == whole
+    assert condition(world)[:2] == ("False", "WALNotIntact")
+    assert f"(topic wal_1, region {region}: let it open, drop its table, or name it in" in condition(world)[2]
+    world.data_plane.regions[region] = state
+    flush(world)
+    made(world, 1)
+    assert condition(world)[:2] == ("True", "Applied")
+    assert len(proved(world)) == 3
+
+
+def test_a_region_that_reports_no_more_stops_nothing_where_the_log_has_all_that_it_may_read() -> None:
+    world = made(declared(), 2)
+    fall_silent(world)
+    world.foreign.add("wal_1")  # the world does not ask what a region needs that is not there
+    made_patiently(world, 1)
+    assert condition(world)[:2] == ("True", "Applied")
+    assert proved(world) == chains(world)
+    assert len(proved(world)) == 3
 
 
 def test_while_regions_read_what_the_log_has_no_more_not_even_what_is_too_old_goes() -> None:

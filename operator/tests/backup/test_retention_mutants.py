@@ -10,7 +10,7 @@ import pytest
 
 from seawall.api.v1alpha1.backup_policy import WALBackupPolicy
 from seawall.controllers.backup import WALBackupController
-from seawall.domain.backup import chains, contract, kind, retention, runs
+from seawall.domain.backup import chains, contract, kind, retention, runs, selection
 from seawall.domain.spark_job import attempt, decide
 from tests.backup import test_retention as stories
 from tests.backup import test_retention_adversary as moves
@@ -198,6 +198,10 @@ MUTANTS: tuple[Mutant, ...] = (
     (
         rewritten(chains, "_begun", " and not _beyond_replay(backup)", ""),
         stories.test_while_regions_read_what_the_log_has_no_more_the_chains_that_have_it_stay,
+    ),
+    (
+        rewritten(selection, "select", "beyond.keys() | silent.keys()", "beyond"),
+        stories.test_a_region_that_reports_no_more_may_read_what_the_log_has_no_more,
     ),
 )
 

@@ -139,8 +139,11 @@ class BackupTopicCounts(StatusModel):
     not_backed_up: Annotated[int, Field(ge=0)] = 0
     """Topics that were not backed up for the reasons in `notBackedUp`."""
     beyond_replay: Annotated[int, Field(ge=1)] | None = None
-    """Topics of which the log began beyond what a region reads: only older chains may have what is missing. So this
-    backup deletes none, and as a full one it does not count as proved. Absent: there were none."""
+    """Topics of which the log began beyond what a region reads, or may have where a region did not say what it reads:
+    only older chains may have what is missing. So this backup deletes none, and as a full one it does not count as
+    proved. Absent: there were none."""
+    silent: Annotated[str, Field(max_length=320)] | None = None
+    """The first of them of which a region did not say what it reads, and that region. Absent: all said."""
 
 
 class BackupFinding(StatusModel):

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from seawall.api.duration import format_duration
-from seawall.api.meta import Condition, ConditionType
+from seawall.api.meta import DEAD_ANNOTATION, Condition, ConditionType
 from seawall.api.v1alpha1.backup import BackupExpiry, WALBackup
 from seawall.api.v1alpha1.backup_policy import MAX_CHAINS, BackupChain, Retention, WALBackupPolicyStatus
 from seawall.api.v1alpha1.backup_template import BackupLevel
@@ -176,6 +176,7 @@ def _retention_state(listed: Listed, own: OwnBackups, window: timedelta) -> tupl
     newest = own.newest_written
     if newest is not None and (count := _beyond_replay(newest)):
         message = f"{newest.metadata.name} found {count} logs that begin beyond what a region reads"
+        message += _silent(newest)
         return RetentionReason.WAL_NOT_INTACT, f"{message}: only older chains may have what is missing"
     names = {each.name for each in listed.chains}
     found = _newest_expiry(own)
@@ -187,6 +188,15 @@ def _retention_state(listed: Listed, own: OwnBackups, window: timedelta) -> tupl
     kept = sum(each.kept_by is not None for each in listed.chains)
     message = f"{len(names)} chains are in the store" + (f", {kept} of them by keep" if kept else "")
     return RetentionReason.APPLIED, message + _broken(listed)
+
+
+def _silent(backup: WALBackup) -> str:
+    """Which region did not say what it reads, and what to do, as a clause; empty: all did."""
+    counts = backup.status.topic_counts
+    if counts is None or counts.silent is None:
+        return ""
+    way_out = f"let it open, drop its table, or name it in {DEAD_ANNOTATION} if nobody has it any more"
+    return f", or may, because a region does not say what it reads ({counts.silent}: {way_out})"
 
 
 def _why_behind(listed: Listed, window: timedelta) -> str | None:

@@ -102,6 +102,7 @@ class Backup(JobKind[WALBackupSpec, WALBackupStatus]):
                 idle=len(found.idle),
                 not_backed_up=len(left),
                 beyond_replay=selection.beyond_replay or None,
+                silent=selection.silent,
             ),
         }
         return Request(data, len(topics), update)

@@ -100,9 +100,10 @@ class RetentionReason(StrEnum):
     catches up by itself. If backups take longer than that, set `schedule` to begin them no more often than they
     complete; if a clock is ahead, correct it."""
     WAL_NOT_INTACT = "WALNotIntact"
-    """False. A log begins beyond what a region reads: only older chains may have what is missing, so nothing goes, and
-    full backups that are made meanwhile do not count as proved. Look at `WALIntact` of the WALCluster; when it is True
-    again the next backup goes on, and the next full one counts."""
+    """False. A log begins beyond what a region reads, or may, because a region does not say what it reads: only older
+    chains may have what is missing, so nothing goes, and full backups that are made meanwhile do not count as proved.
+    Look at `WALIntact` of the WALCluster. A region that the message names must open, or its table be dropped, or
+    nobody have it any more (`seawall.dev/dead-regions`). Then the next backup goes on, and the next full one counts."""
     TOO_MANY_CHAINS = "TooManyChains"
     """False. The list of chains is full. Make full backups more rarely, or the recovery window shorter; folders of
     chains that began meanwhile are a person's to delete."""

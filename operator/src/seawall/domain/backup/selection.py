@@ -32,7 +32,9 @@ class BackupSelection:
         break_: why no incremental backup can continue the parent, in one clause; None: one can.
         unsure: by topic why nobody knows now what a region would read of it that is created later.
         fallen: that a snapshot may need more of a topic than was recorded before it, in one clause; None: it does not.
-        beyond_replay: topics of which the log begins beyond what a region reads: only older chains may have the rest.
+        beyond_replay: topics of which the log begins beyond what a region reads, or may where a region does not say
+            what it reads: only older chains may have the rest.
+        silent: the first such topic, and the region of it that does not say, in one clause; None: all say.
     """
 
     topics: Selection
@@ -41,6 +43,7 @@ class BackupSelection:
     break_: str | None = None
     fallen: str | None = None
     beyond_replay: int = 0
+    silent: str | None = None
 
 
 def names_of_pool(observation: Observation, declared: TopicsSpec) -> set[str]:
@@ -79,8 +82,11 @@ def select(
     known = {name: why for name, why in waits.items() if name in topics.rows}
     selection = Selection(tuple(found), idle, left, watched_too_briefly=topics.is_young(known))
     unsure = {name: why for name in read if (why := topics.why_first_read_unknown(name)) is not None}
-    fallen, beyond = _first_fallen(topics, read, needed), len(topics.against({Reason.LOG_START_BEYOND_REPLAY}))
-    return BackupSelection(selection, waits, unsure, breaks[0] if breaks else None, fallen, beyond)
+    fallen, beyond = _first_fallen(topics, read, needed), topics.against({Reason.LOG_START_BEYOND_REPLAY})
+    silent = {name: region for name in topics.rows if (region := topics.may_read_before_log(name)) is not None}
+    first = next((f"topic {name}, region {region}" for name, region in silent.items()), None)
+    count = len(beyond.keys() | silent.keys())
+    return BackupSelection(selection, waits, unsure, breaks[0] if breaks else None, fallen, count, first)
 
 
 def find_fallen(observation: Observation, bracketed: Mapping[str, int]) -> str | None:

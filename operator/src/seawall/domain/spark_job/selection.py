@@ -167,6 +167,15 @@ class Topics:
         """Its regions; one of which nobody knows where it would begin to read may read all that is not flushed."""
         return tuple(each.reading_from(each.at_most_from(start)) for each in self._regions_of(name))
 
+    def may_read_before_log(self, name: str) -> int | None:
+        """A region that does not say from where it reads, and may read what the log has no more; None: there is none.
+
+        It reads no less than one that is created now. One of a table that was dropped nobody expects to read.
+        """
+        least, log_start = self.first_read(name), self.log(name).log_start or 0
+        silent = (each for each in self._regions_of(name) if each.reads_from is None and not each.is_dropped)
+        return next((each.region_id for each in silent if each.at_most_from(least) < log_start), None)
+
     def against(self, reasons: Collection[Reason]) -> dict[str, Reason]:
         """By topic the first of these reasons that the ledger has for it, in the ledger's order."""
         by_row = {row: name for name, row in self.rows.items()}
@@ -190,6 +199,7 @@ class _Region(NamedTuple):
     region_id: int
     reads_from: int | None
     flushed: int | None
+    is_dropped: bool
 
     def at_most_from(self, start: int) -> int:
         """What is durable, which is known also where a marker is not, no region reads."""
@@ -205,6 +215,7 @@ def _regions(case: rules.Case) -> dict[int, tuple[_Region, ...]]:
     """By row of a topic its regions."""
     flushed, found = offsets.flushed_to(case.regions), dict[int, list[_Region]]()
     for at, topic in enumerate(case.regions.topic.tolist()):
-        region = _Region(int(case.regions.region[at]), case.reads_from.at(at), flushed.at(at))
+        reads_from, is_dropped = case.reads_from.at(at), bool(case.regions.dropped[at])
+        region = _Region(int(case.regions.region[at]), reads_from, flushed.at(at), is_dropped)
         found.setdefault(topic, []).append(region)
     return {topic: tuple(regions) for topic, regions in found.items()}
