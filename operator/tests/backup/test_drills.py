@@ -19,12 +19,13 @@ from seawall.api.v1alpha1.restore_status import RestoreStage
 from seawall.api.v1alpha1.topic_pool import TopicsSpec
 from seawall.controllers.backup_policy import WALBackupPolicyController
 from seawall.controllers.hold import WALHoldController
-from seawall.domain.backup import drills
-from seawall.domain.backup.drills import choose_topics
+from seawall.domain.backup import drill_topics, drills
+from seawall.domain.backup.drill_topics import choose_topics
 from seawall.domain.conditions import find_condition
 from seawall.reconciler import Outcome, Reconciler
 from tests.support.deaths import die_at_every_call
 from tests.support.mutants import Mutant, find_survivors
+from tests.support.source_mutants import rewritten
 from tests.worlds.backup_world import BACKUP, POLICY
 from tests.worlds.purge_world import NAMESPACE, TOPICS, WAL
 from tests.worlds.scratch_world import ScratchWorld
@@ -186,6 +187,34 @@ def test_a_failure_is_a_condition_an_event_and_a_metric_and_the_same_is_tried_un
     assert topics_of(world.drills()[-1]) == topics_of(second)
     assert world.passed() == ("True", "Drilled")
     assert any("a drill passes again" in each.message for each in world.kube.events)
+
+
+def test_topics_that_are_too_large_together_are_proved_in_smaller_groups() -> None:
+    world = declared()
+    largest = max(100 * (row.end - row.start) + row.start for row in all_backups(world)[-1].status.topics)
+    world.declare_drills({**DRILL, "topics": 3, "maxBytes": 2 * largest})
+    world.live(TWENTY)
+    assert (world.passed(), topics_of(world.drills()[-1])) == (("False", "TooLarge"), TOPICS)
+    world.live(TWENTY)
+    assert (world.passed()[0], topics_of(world.drills()[-1])) == ("True", TOPICS[:1])
+    world.live(TWENTY)
+    assert (world.passed()[0], topics_of(world.drills()[-1])) == ("True", TOPICS[1:])
+    status = world.policy().status.drill
+    assert status is not None
+    assert status.last_topic == TOPICS[-1]
+
+
+def test_a_topic_that_is_too_large_alone_is_passed_over_and_named() -> None:
+    world = declared(plan_counts={"padding": 2**40})
+    world.declare_drills({**DRILL, "topics": 1})
+    world.live(TWENTY)
+    assert (world.passed(), topics_of(world.drills()[-1])) == (("False", "TooLarge"), TOPICS[:1])
+    world.plan_counts = {}
+    world.live(TWENTY)
+    assert (world.passed()[0], topics_of(world.drills()[-1])) == ("True", TOPICS[1:2])
+    condition = find_condition(world.policy().status.conditions, ConditionType.DRILL_PASSED)
+    assert condition is not None
+    assert condition.message.endswith(f"; too large alone for drill.maxBytes, and not proved: topic {TOPICS[0]}")
 
 
 def test_times_before_drills_were_declared_count_for_nothing() -> None:
@@ -400,6 +429,14 @@ MUTANTS: tuple[Mutant, ...] = (
     (
         never_measured,
         test_a_failure_is_a_condition_an_event_and_a_metric_and_the_same_is_tried_until_it_passes,
+    ),
+    (
+        rewritten(drill_topics, "fitting", "min(most, count // 2)", "most", drills),
+        test_topics_that_are_too_large_together_are_proved_in_smaller_groups,
+    ),
+    (
+        rewritten(drills, "_status_of", " or is_too_large_alone(each)", ""),
+        test_a_topic_that_is_too_large_alone_is_passed_over_and_named,
     ),
     (any_store, test_nothing_is_restored_before_there_is_a_backup_nor_from_another_store),
     (from_the_beginning_of_the_policy, test_times_before_drills_were_declared_count_for_nothing),

@@ -133,7 +133,7 @@ class DrillStatus(StatusModel):
     records: Annotated[int, Field(ge=0)] | None = None
     """Records that came back in it, or were to come back."""
     last_topic: Annotated[str, Field(max_length=249)] | None = None
-    """The last topic of the newest one that passed: the next one begins after it."""
+    """The last topic of the newest one that passed, or was too large alone: the next one begins after it."""
     last_run_time: datetime | None = None
     """The time for which the last one was due."""
     last_passed_time: datetime | None = None

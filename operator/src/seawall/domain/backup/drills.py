@@ -5,8 +5,8 @@
     → objects beyond the history limits go; their topics go before them
 
 A time that passed while none could begin is made up for by one. A drill takes some topics, in the order of their names
-from where the last one that passed ended: so all have their turn, and what failed is tried until it passes. How the
-last one ended is the policy's condition DrillPassed.
+from where the last one that passed ended: so all have their turn, and what failed is tried until it passes. What was
+too large for `maxBytes` is tried with fewer topics (`drill_topics.py`). How the last one ended is the condition DrillPassed.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from seawall.api.v1alpha1.backup_policy import DrillStatus, WALBackupPolicy, WAL
 from seawall.api.v1alpha1.cluster import WALCluster
 from seawall.api.v1alpha1.restore import RestoreSource, RestoreTarget, ScratchTopics, WALRestore, WALRestoreSpec
 from seawall.api.v1alpha1.restore_status import RestoreStage
-from seawall.api.v1alpha1.topic_pool import TopicsSpec
+from seawall.domain.backup.drill_topics import choose_topics, fitting, is_too_large_alone, passed_over
 from seawall.domain.backup.reasons import DrillReason
 from seawall.domain.conditions import ConditionBuilder, ConditionStatus, as_status, find_condition
 from seawall.domain.events import EventReason
@@ -223,7 +223,8 @@ def _spec_of_drill(spec: WALBackupPolicySpec, source: _Source, status: DrillStat
         return "there is no backup yet"
     if cluster.status.kafka is None or backup.status.location != location_of(cluster):
         return f"backup {backup.metadata.name} is kept at {backup.status.location}, not where the WALCluster says"
-    topics = choose_topics(backup, drill.topics, status.last_topic, cluster.spec.topics)
+    most = fitting(source.own.all, drill.topics, drill.max_bytes)
+    topics = choose_topics(backup, most, status.last_topic, cluster.spec.topics)
     if not topics:
         return f"backup {backup.metadata.name} has no topic of prefix {cluster.spec.topics.prefix} with records"
     source_of = RestoreSource(
@@ -247,16 +248,6 @@ def location_of(cluster: WALCluster | None) -> str | None:
     return cluster.spec.backup.storage.describe()
 
 
-def choose_topics(backup: WALBackup, most: int, last: str | None, pool: TopicsSpec) -> tuple[str, ...]:
-    """The next topics of a backup after `last` in the order of their names, and then from the first on.
-
-    Topics that were never written to prove nothing; those of another prefix no restore takes.
-    """
-    names = sorted(row.name for row in backup.status.topics if row.end > 0 and pool.index_of(row.name) is not None)
-    begin = 0 if last is None else sum(name <= last for name in names)
-    return tuple((names[begin:] + names[:begin])[:most])
-
-
 def _status_of(policy: WALBackupPolicy, own: OwnDrills, now: datetime) -> DrillStatus:
     """What is known only from objects that are gone stays."""
     before, last = policy.status.drill, own.last
@@ -270,8 +261,11 @@ def _status_of(policy: WALBackupPolicy, own: OwnDrills, now: datetime) -> DrillS
     if last is not None:
         plan = last.status.plan
         update |= {"last": last.metadata.name, "records": None if plan is None else plan.records}
-    if passed and not isinstance(passed[-1].spec, InvalidSpec):
-        update |= {"last_topic": passed[-1].spec.topics[-1], "last_passed_time": passed[-1].status.completion_time}
+    done = [each for each in own.all if each.status.stage is RestoreStage.COMPLETED or is_too_large_alone(each)]
+    if done and not isinstance(done[-1].spec, InvalidSpec):
+        update |= {"last_topic": done[-1].spec.topics[-1]}
+    if passed:
+        update |= {"last_passed_time": passed[-1].status.completion_time}
     return (before or DrillStatus(since=since)).model_copy(update=update)
 
 
@@ -281,7 +275,7 @@ def _said(own: OwnDrills) -> tuple[ConditionStatus, str, str] | None:
     if last is None or ready is None:
         return None
     is_passed = last.status.stage is RestoreStage.COMPLETED
-    return as_status(is_passed), ready.reason, f"WALRestore {last.metadata.name}: {ready.message}"
+    return as_status(is_passed), ready.reason, f"WALRestore {last.metadata.name}: {ready.message}{passed_over(own.all)}"
 
 
 def drill_condition(policy: WALBackupPolicy, drills: Drills, build: ConditionBuilder) -> tuple[Condition, ...]:

@@ -131,7 +131,10 @@ def _planned(
     if scratch is not None and counts.bytes + counts.padding > scratch.max_bytes:  # a null takes 0.6 bytes
         message = f"{counts.bytes} bytes would come back, and scratch.maxBytes is {scratch.max_bytes}"
         padding = f"{counts.padding} records of null would be written, too, which count a byte each"
-        return case.ends(Reason.TOO_LARGE, f"{message}; {padding}", outcome=Outcome.PASSED)
+        enough = (
+            f"of {listed([row.name for row in rows if row.planned])} that is {counts.bytes + counts.padding} in all"
+        )
+        return case.ends(Reason.TOO_LARGE, f"{message}; {padding}: {enough}", outcome=Outcome.PASSED)
     return case.becomes(
         Verdict(Outlook.PAUSED, Reason.AWAITING_APPROVAL, sentence, 0.0),
         stage=RestoreStage.AWAITING_APPROVAL,
