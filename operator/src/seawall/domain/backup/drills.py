@@ -6,7 +6,7 @@
 
 A time that passed while none could begin is made up for by one. A drill takes some topics, in the order of their names
 from where the last one that passed ended: so all have their turn, and what failed is tried until it passes. What was
-too large for `maxBytes` is tried with fewer topics (`drill_topics.py`). How the last one ended is the condition DrillPassed.
+too large for `maxBytes` is tried with fewer topics (`drill_topics.py`). How the last one ended is DrillPassed.
 """
 
 from __future__ import annotations

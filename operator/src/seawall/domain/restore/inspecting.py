@@ -127,13 +127,11 @@ def _planned(
         needs = f"the largest record needs batches of {counts.largest_record} bytes"
         message = f"{needs}, and topics.maxMessageBytes is {most}"
         return case.ends(Reason.RECORD_TOO_LARGE, message, outcome=Outcome.PASSED)
-    scratch = case.spec.scratch
-    if scratch is not None and counts.bytes + counts.padding > scratch.max_bytes:  # a null takes 0.6 bytes
+    scratch, needed = case.spec.scratch, counts.bytes + counts.padding  # a null takes 0.6 bytes
+    if scratch is not None and needed > scratch.max_bytes:
         message = f"{counts.bytes} bytes would come back, and scratch.maxBytes is {scratch.max_bytes}"
         padding = f"{counts.padding} records of null would be written, too, which count a byte each"
-        enough = (
-            f"of {listed([row.name for row in rows if row.planned])} that is {counts.bytes + counts.padding} in all"
-        )
+        enough = f"of {listed([row.name for row in rows if row.planned])} that is {needed} in all"
         return case.ends(Reason.TOO_LARGE, f"{message}; {padding}: {enough}", outcome=Outcome.PASSED)
     return case.becomes(
         Verdict(Outlook.PAUSED, Reason.AWAITING_APPROVAL, sentence, 0.0),
