@@ -265,8 +265,9 @@ def test_a_region_of_which_nobody_knows_where_it_reads_from_is_judged_from_where
 
 def test_a_region_whose_marker_is_not_known_is_judged_from_what_it_has_flushed() -> None:
     """What lies before that may have numbers that come again, which nobody replays."""
-    nobody, flushed = Row(7, None, None), Row(7, None, 12)
-    assert [each.at_most_from(5) for each in (nobody, flushed, Row(7, None, 2), Row(7, 20, 12))] == [5, 13, 5, 20]
+    known = ((None, None), (None, 12), (None, 2), (20, 12))
+    rows = [Row(7, reads_from, flushed, is_dropped=False) for reads_from, flushed in known]
+    assert [each.at_most_from(5) for each in rows] == [5, 13, 5, 20]
 
 
 def test_a_topic_that_kafka_has_lost_is_not_left_out_in_silence() -> None:

@@ -384,20 +384,6 @@ def always_the_first(patch: Patch) -> None:
     patch.setattr(drills, "choose_topics", lambda backup, most, _, pool: honest(backup, most, None, pool))
 
 
-def goes_on_after_a_failure(patch: Patch) -> None:
-    """What failed is not tried again."""
-    honest = drills.OwnDrills.ended
-    patch.setattr(
-        drills.OwnDrills,
-        "ended",
-        lambda self, stage: (
-            tuple(each for each in self.all if each.status.is_over)
-            if stage is RestoreStage.COMPLETED
-            else honest(self, stage)
-        ),
-    )
-
-
 def any_store(patch: Patch) -> None:
     """Wherever the backup is kept."""
     patch.setattr(drills, "location_of", lambda _: "s3://wal/greptimedb")
@@ -423,7 +409,7 @@ MUTANTS: tuple[Mutant, ...] = (
     (pool_does_not_matter, test_no_drill_begins_while_the_pool_is_being_restored),
     (always_the_first, test_drills_run_on_their_schedule_in_turn_and_leave_nothing_behind),
     (
-        goes_on_after_a_failure,
+        rewritten(drills, "_status_of", "each.status.stage is RestoreStage.COMPLETED or", "each.status.is_over or"),
         test_a_failure_is_a_condition_an_event_and_a_metric_and_the_same_is_tried_until_it_passes,
     ),
     (

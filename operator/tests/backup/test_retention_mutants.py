@@ -200,7 +200,7 @@ MUTANTS: tuple[Mutant, ...] = (
         stories.test_while_regions_read_what_the_log_has_no_more_the_chains_that_have_it_stay,
     ),
     (
-        rewritten(selection, "select", "beyond.keys() | silent.keys()", "beyond"),
+        rewritten(selection, "select", "beyond.keys() | silent.keys()", "beyond", kind),
         stories.test_a_region_that_reports_no_more_may_read_what_the_log_has_no_more,
     ),
 )
