@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from functools import cache
 from typing import Any
@@ -217,6 +217,20 @@ def test_a_topic_that_is_too_large_alone_is_passed_over_and_named() -> None:
     assert condition.message.endswith(f"; too large alone for drill.maxBytes, and not proved: topic {TOPICS[0]}")
 
 
+def test_whose_turn_it_is_does_not_go_back_when_an_older_drill_is_the_newest_that_is_left() -> None:
+    world = declared()
+    world.declare_drills({**DRILL, "topics": 1})
+    world.live(TWENTY)
+    policy, passed = world.policy(), world.drills()[-1]
+    assert policy.status.drill is not None
+    drill = policy.status.drill.model_copy(update={"last_topic": TOPICS[1]})
+    policy = replace(policy, status=policy.status.model_copy(update={"drill": drill}))
+    failed = replace(passed, status=passed.status.model_copy(update={"stage": RestoreStage.FAILED}))
+    found = drills._status_of(policy, drills.OwnDrills((passed, failed)), world.time.now())
+    assert found.last_topic == TOPICS[1]
+    assert drills._status_of(policy, drills.OwnDrills((passed,)), world.time.now()).last_topic == TOPICS[0]
+
+
 def test_times_before_drills_were_declared_count_for_nothing() -> None:
     world = declared()
     world.declare_drills(None)
@@ -419,6 +433,10 @@ MUTANTS: tuple[Mutant, ...] = (
     (
         rewritten(drill_topics, "fitting", "min(most, count // 2)", "most", drills),
         test_topics_that_are_too_large_together_are_proved_in_smaller_groups,
+    ),
+    (
+        rewritten(drills, "_status_of", " or done[-1:] == [last]", " or True"),
+        test_whose_turn_it_is_does_not_go_back_when_an_older_drill_is_the_newest_that_is_left,
     ),
     (
         rewritten(drills, "_status_of", " or is_too_large_alone(each)", ""),

@@ -151,6 +151,27 @@ def test_a_controller_is_stopped_beside_a_restart_that_has_not_begun_if_it_is_do
     assert five.removed() == (set() if runs else {104})
 
 
+@pytest.mark.parametrize("change", ["", "is_terminating", "is_started", "is_ready"])
+def test_a_controller_is_down_by_what_shuts_the_gate_of_restarts(five: WholeWorld, change: str) -> None:
+    """Of a machine that is gone the kubelet's last word stays: its container runs."""
+    waits = "two disruptions cannot stand"
+    five.pools(controllers=3)
+    five.live(until=lambda: five.entry() is None and "looked at once more" in (five.condition() or ("", "", ""))[2])
+    five.disrupt(DisruptionKind.KAFKA_NODE_RESTART, "wal-1-0")
+    five.rolls = False
+    five.live(until=lambda: waits in (five.condition() or ("", "", ""))[2])
+    controller, cluster = five.remover().controller, five.found()
+    observed = controller.observe(cluster)
+    assert isinstance(observed.case, Case)
+    pods = observed.case.observed.found.pods
+    pod = replace(pods[104], **{change: not getattr(pods[104], change)}) if change else pods[104]
+    found = replace(observed.case.observed.found, pods={**pods, 104: pod})
+    case = replace(observed.case, observed=replace(observed.case.observed, found=found))
+    long = {104: timedelta(days=1)}  # another process has not seen it empty yet
+    message = controller.decide(cluster, replace(observed, case=case, empty_for=long)).verdict.message
+    assert (waits in message) == (change == "")
+
+
 @pytest.mark.parametrize("kind", [DisruptionKind.KAFKA_NODE_RESTART, DisruptionKind.KAFKA_NODE_REMOVAL])
 @pytest.mark.parametrize(("ago", "is_late"), [(None, False), (600, False), (601, True)])
 def test_a_pod_that_ends_beside_an_old_entry_of_another_is_late_by_its_own_time(

@@ -46,9 +46,9 @@ def stands_beside(entry: Disruption | None, case: Case, node: Node) -> bool:
     restart, answer = of_kind(entry, DisruptionKind.KAFKA_NODE_RESTART), case.observed.kafka
     if restart is None or restart.gone_time is not None or restart.name == node.pod_name or isinstance(answer, str):
         return False
-    if not node.pool.is_broker:  # no registration tells of a controller
+    if not node.pool.is_broker:  # no registration tells of it: down is what the gate of that restart has for down
         pod = case.pod(node)
-        return pod is None or not pod.is_started
+        return pod is None or pod.is_terminating or not (pod.is_started and pod.is_ready)
     broker = answer.brokers.get(node.id)
     return broker is None or broker.state is BrokerState.FENCED
 

@@ -1,14 +1,16 @@
 """Requests of runs that are long over: each run leaves one, and etcd has a quota.
 
-They go while the run that is meant works and nothing else is to be done: whoever may not delete them is told so, and
-copies all the same. That of the run before stays.
+They go while the run that is meant works and nothing else is to be done, or said: whoever may not delete them is told
+so, which would hide that a topic is stopped, and copies all the same. That of the run before stays.
 """
 
 from __future__ import annotations
 
+from seawall.domain.conditions import Outlook
 from seawall.domain.spark_job.application import works
 from seawall.domain.subscription.actions import RemoveRequest
 from seawall.domain.subscription.case import Case
+from seawall.domain.subscription.standing import standing
 
 
 def not_needed(case: Case) -> tuple[RemoveRequest, ...]:
@@ -16,4 +18,4 @@ def not_needed(case: Case) -> tuple[RemoveRequest, ...]:
     old = case.observed.old_request
     if old is None or old.controller_uid != case.uid or not works(case.own_application, case.observed.driver):
         return ()
-    return (RemoveRequest(old),)
+    return (RemoveRequest(old),) if standing(case).outlook is Outlook.READY else ()
