@@ -27,7 +27,7 @@ from sparkjob.wire.reader import Range
 from wal_backup.backup import Backup
 from wal_backup.chain import StoredManifest, longest_path
 from wal_backup.check import check_object, objects_of
-from wal_backup.manifest import Manifest, Parent, parse_manifest
+from wal_backup.manifest import LastRecord, Manifest, Parent, parse_manifest
 from wal_backup.request import TopicRange
 from wal_backup.store import Folder
 from wal_backup.task import TaskResult, write_objects
@@ -78,18 +78,18 @@ def records_that_go_after_they_were_read(bed: Bed) -> None:
 
 
 def a_log_that_was_cut_off_while_it_was_read(bed: Bed) -> None:
-    """A task has read records of a leader whom the log does not know by now, though it has the id and the length."""
+    """A task has read more records of a leader than the log has of it by now, though it has the id and the length."""
     honest = Backup._read
 
     def read(self: Backup) -> list[TaskResult]:
         (result,) = honest(self)
         (only,) = result.ranges
-        assert only.epochs == ((0, 0),)
-        return [replace(result, ranges=(replace(only, epochs=((0, 0), (7, 5))),))]
+        assert (only.epochs, only.last_record is None) == (((0, 0),), False)
+        return [replace(result, ranges=(replace(only, last_record=LastRecord(14, "of before the cut")),))]
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(Backup, "_read", read)
-        ended(bed.back_up((filled(bed), 0, 10)), "Failed", "lost its records from offset 5 on while it was read")
+        ended(bed.back_up((filled(bed), 0, 10)), "Failed", "lost its records from offset 10 on while it was read")
 
 
 def an_object_that_the_store_cut(bed: Bed) -> None:
