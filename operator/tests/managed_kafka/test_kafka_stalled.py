@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 from dataclasses import replace
 from datetime import timedelta
+from typing import Any
 
 import pytest
 
@@ -164,7 +165,8 @@ def test_a_controller_is_down_by_what_shuts_the_gate_of_restarts(five: WholeWorl
     observed = controller.observe(cluster)
     assert isinstance(observed.case, Case)
     pods = observed.case.observed.found.pods
-    pod = replace(pods[104], **{change: not getattr(pods[104], change)}) if change else pods[104]
+    changed: dict[str, Any] = {change: not getattr(pods[104], change)} if change else {}
+    pod = replace(pods[104], **changed)
     found = replace(observed.case.observed.found, pods={**pods, 104: pod})
     case = replace(observed.case, observed=replace(observed.case.observed, found=found))
     long = {104: timedelta(days=1)}  # another process has not seen it empty yet
