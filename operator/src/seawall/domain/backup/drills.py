@@ -262,8 +262,8 @@ def _status_of(policy: WALBackupPolicy, own: OwnDrills, now: datetime) -> DrillS
         plan = last.status.plan
         update |= {"last": last.metadata.name, "records": None if plan is None else plan.records}
     done = [each for each in own.all if each.status.stage is RestoreStage.COMPLETED or is_too_large_alone(each)]
-    is_news = before is None or before.last_topic is None or done[-1:] == [last]  # older ones may be gone
-    if done and is_news and not isinstance(done[-1].spec, InvalidSpec):
+    is_newest = before is None or before.last_topic is None or done[-1:] == [last]  # older ones may be gone
+    if done and is_newest and not isinstance(done[-1].spec, InvalidSpec):
         update |= {"last_topic": done[-1].spec.topics[-1]}
     if passed:
         update |= {"last_passed_time": passed[-1].status.completion_time}
