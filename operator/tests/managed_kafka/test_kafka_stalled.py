@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 from dataclasses import replace
 from datetime import timedelta
+from functools import partial
 from typing import Any
 
 import pytest
@@ -45,6 +46,11 @@ def one() -> WholeWorld:
 @pytest.fixture
 def five() -> WholeWorld:
     return copy.deepcopy(FIVE_CONTROLLERS)
+
+
+def is_found_empty(world: WholeWorld) -> bool:
+    """Once: what is to be taken out has nothing on it."""
+    return "looked at once more" in (world.condition() or ("", "", ""))[2]
 
 
 def test_a_broker_whose_restart_is_stalled_is_taken_out(four: WholeWorld) -> None:
@@ -126,7 +132,7 @@ def test_what_moves_may_end_keeps_none_from_beginning_before_the_pod_goes(
 
 def test_a_broker_that_runs_is_not_stopped_beside_a_restart_that_has_not_begun(four: WholeWorld) -> None:
     four.pools(brokers=3)
-    four.live(until=lambda: "looked at once more" in (four.condition() or ("", "", ""))[2])
+    four.live(until=partial(is_found_empty, four))
     four.disrupt(DisruptionKind.KAFKA_NODE_RESTART, "wal-1-0")
     four.rolls = False
     four.live(ticks=60)
@@ -140,7 +146,7 @@ def test_a_controller_is_stopped_beside_a_restart_that_has_not_begun_if_it_is_do
 ) -> None:
     """It has no vote any more, and no registration: what tells is its pod."""
     five.pools(controllers=3)
-    five.live(until=lambda: five.entry() is None and "looked at once more" in (five.condition() or ("", "", ""))[2])
+    five.live(until=lambda: five.entry() is None and is_found_empty(five))
     assert 104 not in five.votes()
     five.disrupt(DisruptionKind.KAFKA_NODE_RESTART, "wal-1-0")
     five.rolls = False
@@ -157,7 +163,7 @@ def test_a_controller_is_down_by_what_shuts_the_gate_of_restarts(five: WholeWorl
     """Of a machine that is gone the kubelet's last word stays: its container runs."""
     waits = "two disruptions cannot stand"
     five.pools(controllers=3)
-    five.live(until=lambda: five.entry() is None and "looked at once more" in (five.condition() or ("", "", ""))[2])
+    five.live(until=lambda: five.entry() is None and is_found_empty(five))
     five.disrupt(DisruptionKind.KAFKA_NODE_RESTART, "wal-1-0")
     five.rolls = False
     five.live(until=lambda: waits in (five.condition() or ("", "", ""))[2])
@@ -198,7 +204,7 @@ def test_a_pod_that_ends_beside_an_old_entry_of_another_is_late_by_its_own_time(
 
 def test_a_restart_whose_pod_is_still_there_is_waited_for(four: WholeWorld) -> None:
     four.pools(brokers=3)
-    four.live(until=lambda: "looked at once more" in (four.condition() or ("", "", ""))[2])
+    four.live(until=partial(is_found_empty, four))
     four.disrupt(DisruptionKind.KAFKA_NODE_RESTART, "wal-3-0")
     four.rolls = False
     four.live(ticks=60)

@@ -173,6 +173,15 @@ def raise_by_hand(world: World) -> None:
             topic.configs[MIN_ISR] = "2"
 
 
+def tick_until_reassigned(world: World, between: Between) -> None:
+    """A new process, for a few ticks at most."""
+    moves = world.process(between)[1]
+    for _ in range(4):
+        if "reassign" in between.names:
+            break
+        moves.tick(WAL)
+
+
 @pytest.mark.parametrize("begin", [cancelling, returning], ids=lambda begin: begin.__name__)
 def test_min_insync_replicas_is_read_again(begin: Callable[[], World]) -> None:
     """Somebody raises it before any call; once the object is read, right before the act, nobody knew."""
@@ -181,11 +190,7 @@ def test_min_insync_replicas_is_read_again(begin: Callable[[], World]) -> None:
         at += 1
         world = copy.deepcopy(start)
         between = Between(at, partial(raise_by_hand, world))
-        moves = world.process(between)[1]
-        for _ in range(4):
-            if "reassign" in between.names:
-                break
-            moves.tick(WAL)
+        tick_until_reassigned(world, between)
         if len(between.names) < at:
             break
         if "reassign" in between.names[at - 1 : at + 1]:
@@ -204,11 +209,7 @@ def test_what_kafka_does_not_tell_of_right_before_the_act_is_not_changed(begin: 
         at += 1
         world = copy.deepcopy(start)
         between = Between(at, partial(world.kafka.refuses_topics.update, TOPICS))
-        moves = world.process(between)[1]
-        for _ in range(4):
-            if "reassign" in between.names:
-                break
-            moves.tick(WAL)
+        tick_until_reassigned(world, between)
         if len(between.names) < at:
             break
         if "reassign" in between.names:

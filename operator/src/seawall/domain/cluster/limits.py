@@ -1,8 +1,8 @@
 """Whether a database grows towards what Seawall can read of it: the condition NearLimit, before the limit is hit.
 
 The answers about regions are what may grow beyond it: the metasrv's, and by the contract for any database its reports
-and its metadata, which are the longer ones. What Seawall writes has bounds in its
-schema that keep it far below what a ConfigMap or an object takes (docs/adr/0058-a-fleet.md).
+and its metadata, which are the longer ones. What Seawall writes has bounds in its schema that keep it far below what a
+ConfigMap or an object takes (docs/adr/0058-a-fleet.md).
 """
 
 from __future__ import annotations

@@ -77,8 +77,7 @@ def view_data_plane(
     """Counts what the newest report of each datanode and the metadata say."""
     reported = {report.datanode_id for report in reports}
     mapped = map_regions(snapshot)
-    used = max((report.answer_used for report in reports), default=0.0)
-    used = max(used, snapshot.answer_used)
+    used = max([snapshot.answer_used, *(report.answer_used for report in reports)])
     followers, lag = _followers(reports, Routes.of(snapshot.routes))
     return DataPlaneView(
         datanodes=len(snapshot.datanodes.keys() | reported),

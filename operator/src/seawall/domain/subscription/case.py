@@ -208,6 +208,11 @@ class Case:
         return hold if hold is not None and hold.metadata.controller_uid == self.uid and is_alive(hold) else None
 
     @property
+    def granted(self) -> Mapping[str, int | str]:
+        """What its hold was granted, by topic, as its status has it."""
+        return {} if self.own_hold is None else self.own_hold.status.granted
+
+    @property
     def own_application(self) -> SparkApplication | None:
         """What copies, if this subscription made it."""
         found = self.observed.application

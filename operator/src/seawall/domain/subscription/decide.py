@@ -185,7 +185,7 @@ def _why_nothing_begins(case: Case) -> Verdict | None:
 
 def _unless_blocked(case: Case, wanted: SubscriptionDecision | None) -> SubscriptionDecision | None:
     """What runs is not ended for another run that must not begin now."""
-    ends = wanted is not None and any(isinstance(each, RemoveApplication) for each in wanted.actions)
+    ends = wanted is not None and any(isinstance(action, RemoveApplication) for action in wanted.actions)
     blocker = _why_nothing_begins(case) if ends else None
     return wanted if blocker is None else case.stays(blocker)
 

@@ -157,9 +157,9 @@ def leave(case: Case) -> SubscriptionDecision | None:
     What runs says that itself, of what it copies. But nothing is begun that would read what is not held.
     """
     known, copied = edges(case), copied_by(case)
-    halts = {name: _why_unheld(name, each, known) for name, each in case.standings.items() if name not in case.held}
+    unheld = {name: each for name, each in case.standings.items() if name not in case.held and name not in copied}
+    halts = {name: _why_unheld(name, each, known) for name, each in unheld.items()}
     new = {name: each for name, each in halts.items() if each is not None and case.rows[name].stopped is None}
-    new = {name: each for name, each in new.items() if name not in copied}
     if not new:
         return None
     verdict = Verdict(Outlook.STALLED, Reason.TOPICS_STOPPED, new[min(new)].message)
@@ -205,7 +205,7 @@ def _claims(case: Case, held: Mapping[str, int] | None) -> dict[str, int] | None
 
 def find_ungranted(case: Case) -> set[str]:
     """The topics that the hold claims and has not been granted: an intent may have been first, or a leader gone."""
-    granted = {} if case.own_hold is None else case.own_hold.status.granted
+    granted = case.granted
     return {name for name in case.held if name not in granted}
 
 

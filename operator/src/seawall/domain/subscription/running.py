@@ -112,7 +112,8 @@ def build_run(case: Case, number: int) -> Run | None:
     is_meant = kept is not None and meant is not None and kept.digest == meant.digest
     if is_meant and not are_due(case):
         return kept
-    anew = _build(case, number, of_rows.tables_of(case.spec.selection, names))
+    tables = of_rows.tables_of(case.spec.selection, names)
+    anew = kept if kept is not None and tables == before else _build(case, number, tables)
     cannot_begin = anew is not None and isinstance(_frozen(case, number, anew), Verdict)
     return kept if is_meant and cannot_begin and case.own_application is None else anew
 

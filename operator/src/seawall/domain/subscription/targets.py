@@ -42,7 +42,7 @@ def prepare(case: Case, sink: MirrorSink, source: LogsNow, target: LogsNow) -> S
 
 def held_from(case: Case) -> dict[str, int]:
     """Of topics that were never copied the first offset: where the log can be held from, and is."""
-    granted = {} if case.own_hold is None else case.own_hold.status.granted
+    granted = case.granted
     return {name: start for name, start in edges(case).items() if name not in case.rows and granted.get(name) == start}
 
 
@@ -107,7 +107,7 @@ def topics_of(case: Case) -> tuple[MirroredTopic, ...]:
     Whoever copies finds out itself that a log was cut. One that cannot be held keeps no other from being copied: once
     it is held, there is another run.
     """
-    granted = {} if case.own_hold is None else case.own_hold.status.granted
+    granted = case.granted
     copied = copied_by(case)
     return tuple(row for row in active(case) if row.name in granted or row.name in copied)
 
