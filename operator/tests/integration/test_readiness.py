@@ -59,7 +59,6 @@ def test_a_kind_that_may_not_be_watched_is_looked_at_all_the_same() -> None:
         operator.start()
         try:
             corner = new_corner(client, operator)
-            corner.make_cluster()
             corner.make("WALPurge", "walpurges", "by-hand", {"clusterRef": {"name": "wal"}})
             corner.wait(
                 lambda: [run for run in corner.runs() if run.get("status", {}).get("conditions")],
