@@ -120,6 +120,24 @@ def test_a_metasrv_of_another_installation_with_the_same_host_names_is_contradic
     assert {one.topic: one.reason for one in skipped} == dict.fromkeys(TOPICS, Reason.RECORDS_OF_OTHERS.value)
 
 
+def test_another_kafka_at_first_contact_purges_nothing_where_no_record_is_of_the_databases_regions() -> None:
+    """Staging got production's bootstrapServers, with its YAML: nothing was pinned before, and all ids fit the logs."""
+    world = World()
+    for topic in TOPICS:
+        world.write(topic, FAR + 100)
+    add_staging(world, table=2024)
+    pinned, staging = world.cluster(), world.stores[STAGING_ETCD].snapshot().store_id
+    assert pinned.status.data_plane is not None
+    met = pinned.status.data_plane.model_copy(update={"identity": staging})
+    world.kube.replace_status(pinned, pinned.status.model_copy(update={"data_plane": met}))
+    point(world, metasrv=True, etcd=True)
+    world.start_run(AGAIN)
+    world.settle(ticks=120, key=AGAIN)
+    assert set(world.log_starts().values()) == {0}
+    skipped = world.run(AGAIN).status.skipped
+    assert {one.topic: one.reason for one in skipped} == dict.fromkeys(TOPICS, Reason.RECORDS_OF_OTHERS.value)
+
+
 def test_a_log_that_there_was_no_time_to_read_is_asked_again() -> None:
     """A broker that was slow once has not said that the regions are its log's."""
     world = purged()
@@ -301,11 +319,20 @@ def test_every_guard_against_the_wrong_database_is_missed_when_it_is_taken_away(
                 ),
             ),
             (
-                rewritten(LogWitnesses, "_keep", "strangers or question.is_answered(keys.by_offset)", "True"),
+                rewritten(LogWitnesses, "ask", "are_of_others(answered.values(), found.inputs.regions)", "False"),
+                test_another_kafka_at_first_contact_purges_nothing_where_no_record_is_of_the_databases_regions,
+            ),
+            (
+                rewritten(LogWitnesses, "_keep", "answer.strangers or question.is_answered(keys.by_offset)", "True"),
                 test_a_log_that_there_was_no_time_to_read_is_asked_again,
             ),
             (
-                rewritten(LogWitnesses, "_keep", "strangers or question.is_answered(keys.by_offset)", "strangers"),
+                rewritten(
+                    LogWitnesses,
+                    "_keep",
+                    "answer.strangers or question.is_answered(keys.by_offset)",
+                    "answer.strangers",
+                ),
                 test_a_log_that_answered_is_not_asked_the_same_again,
             ),
             (versions_believed, test_a_declared_version_that_does_not_run_purges_nothing),

@@ -21,7 +21,7 @@ from seawall.domain.ledger.policy import Policy
 from seawall.domain.ledger.read import Memory, Read
 from seawall.domain.ledger.record_sizes import RecordSize, measured_all, with_record_sizes
 from seawall.domain.ledger.tables import TopicLog
-from seawall.domain.ledger.witness import Question, find_strangers, questions
+from seawall.domain.ledger.witness import Answer, Question, are_of_others, questions
 from seawall.domain.times import TOPICS_CONFIGS_FRESH_FOR_MS, TOPICS_SIZES_FRESH_FOR_MS
 from seawall.ports import KafkaAdmin, KafkaLogs
 from seawall.progress import Turn
@@ -91,8 +91,10 @@ def _reported(answers: Mapping[str, LogSizes | TopicFailure]) -> dict[str, LogSi
 class LogWitnesses:
     """What the logs of one WALCluster answered last. All of it may be lost: then they are asked again."""
 
-    _answered: dict[str, tuple[Question, tuple[int, ...]]] = field(default_factory=dict)
-    """By topic the question, and the regions that its log contradicted."""
+    _answered: dict[str, Answer] = field(default_factory=dict)
+    """By topic."""
+    _vouched: set[tuple[str | None, str]] = field(default_factory=set)
+    """By the metadata store's id and the topic's, the logs that had records of the database's regions."""
 
     def ask(self, logs: KafkaLogs, found: Assessment, read: Read) -> Assessment:
         """Asks the logs whose records would be deleted, or skipped at a restart; what is answered is asked once."""
@@ -105,17 +107,23 @@ class LogWitnesses:
         for name, keys in answers.items():
             if isinstance(keys, Keys):
                 self._keep(name, new[name], keys)
-        return found.with_records_of_others({name for name, one in asked.items() if self._answer(name, one)})
+        answered = {name: said for name, one in asked.items() if (said := self._answer(name, one)) is not None}
+        store, present = read.snapshot.store_id, {each for each in ids.values() if each is not None}
+        self._vouched.update((store, said.question.topic_id) for said in answered.values() if said.vouches)
+        is_known = any((store, topic_id) in self._vouched for topic_id in present)
+        if not is_known and are_of_others(answered.values(), found.inputs.regions):
+            return found.with_records_of_others(read.logs.keys())
+        return found.with_records_of_others({name for name, said in answered.items() if said.strangers})
 
     def _keep(self, topic: str, question: Question, keys: Keys) -> None:
         """What was read in part and contradicts nobody is no answer: more of it may, so it is asked again."""
-        strangers = find_strangers(question, keys.by_offset)
-        if strangers or question.is_answered(keys.by_offset):
-            self._answered[topic] = question, strangers
+        answer = Answer.of(question, keys.by_offset)
+        if answer.strangers or question.is_answered(keys.by_offset):
+            self._answered[topic] = answer
 
-    def _answer(self, topic: str, question: Question) -> tuple[int, ...] | None:
-        asked, strangers = self._answered.get(topic, (None, ()))
-        return strangers if asked == question else None
+    def _answer(self, topic: str, question: Question) -> Answer | None:
+        found = self._answered.get(topic)
+        return found if found is not None and found.question == question else None
 
 
 RUNS_REMEMBERED = 8

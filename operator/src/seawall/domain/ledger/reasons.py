@@ -136,10 +136,10 @@ class Reason(Explained):
     )
     RECORDS_OF_OTHERS = (
         "RecordsOfOthers",
-        "The log contradicts a region: its flushed entry id is another's record, and it has older records of its own.",
+        "The log contradicts the database: a flushed id is another region's record, or no record is of its regions.",
         (
-            "Look whether dataPlane.greptimedb.metasrv is this log's database. After TRUNCATE TABLE it may be: "
-            "write a row to the region and flush it."
+            "Look whether dataPlane and kafka are of one database. After TRUNCATE TABLE, or when all tables were "
+            "dropped, they may be: write a row and flush it."
         ),
     )
     CONTESTED = (

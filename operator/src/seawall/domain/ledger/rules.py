@@ -183,7 +183,7 @@ def fence_broken_elsewhere(case: Case) -> Mask:
 
 
 def records_of_others(case: Case) -> Mask:
-    """A region's flushed id is no record of its own, although it has records before it (`witness.py`)."""
+    """The log is another database's, by its own records (`witness.py`)."""
     return case.bounds.records_of_others
 
 

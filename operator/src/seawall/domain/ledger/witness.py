@@ -1,7 +1,8 @@
 """The log as a witness: are these the regions that wrote it?
 
 Reports may come from another installation whose metadata look the same (the same table ids, the same host names). What
-it cannot have is the same log. A region's flushed entry id is the offset of a record of its own, or, while it has never
+it cannot have is the same log. Where no record at all is of a region that the database knows, it is another's; and a
+region's flushed entry id is the offset of a record of its own, or, while it has never
 flushed, where the log ended when it was born; so a region whose flushed id is another's record has none before it.
 GreptimeDB (v1.0.2 … v1.2-line): `src/mito2/src/flush.rs` and `worker/handle_truncate.rs` take the last entry id that
 the region wrote or replayed, which begins as the manifest's; nothing else moves it.
@@ -71,6 +72,43 @@ def find_strangers(question: Question, keys: Mapping[int, bytes | None]) -> tupl
         for region, entry_id in sorted(question.flushed.items())
         if entry_id in owners and owners[entry_id] != region and first.get(region, entry_id) < entry_id
     )
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What one log said.
+
+    Attributes:
+        question: what was asked.
+        strangers: the regions that it contradicts.
+        owners: the regions whose records were read.
+    """
+
+    question: Question
+    strangers: tuple[int, ...]
+    owners: frozenset[int]
+
+    @classmethod
+    def of(cls, question: Question, keys: Mapping[int, bytes | None]) -> Answer:
+        """By the key of each record that was read."""
+        owners = (region_of(key) for key in keys.values())
+        return cls(question, find_strangers(question, keys), frozenset(each for each in owners if each is not None))
+
+    @property
+    def vouches(self) -> bool:
+        """Whether records of the regions that were asked for are there."""
+        return not self.owners.isdisjoint(self.question.flushed)
+
+
+def are_of_others(answers: Iterable[Answer], regions: Regions) -> bool:
+    """Whether records were read, and not one in any log is of a region that the database knows.
+
+    It is so as well where the records that were read are all of tables that were dropped since.
+    """
+    owners = frozenset[int]().union(*(answer.owners for answer in answers))
+    # The metric engine's metadata region differs from its data region in these bits (facts/greptimedb.md §1.1).
+    known = owners | {owner & ~(0xFF << 24) for owner in owners}
+    return bool(owners) and known.isdisjoint(regions.region.tolist())
 
 
 def region_of(key: bytes | None) -> int | None:
