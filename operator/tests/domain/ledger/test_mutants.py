@@ -176,6 +176,13 @@ MUTANTS = (
         "test_scenarios.test_a_follower_keeps_what_it_has_not_read(Mode.A)",
     ),
     Mutant(
+        "what a leader saw idle counts for a follower without markers, too",
+        f"{LEDGER}/assess.py",
+        "reports.freshness.settled & mode.reads_marker",
+        "reports.freshness.settled",
+        "test_scenarios.test_without_markers_what_a_leader_saw_idle_lifts_nothing_of_its_follower()",
+    ),
+    Mutant(
         "a silent follower does not count",
         f"{LEDGER}/rules.py",
         "return case.bounds.follower_silent\n",

@@ -145,6 +145,26 @@ def test_a_follower_of_an_idle_region_holds_nothing_back_once_it_is_as_far_as_it
     assert world.logs["wal_0"].log_start > position + 1
 
 
+def test_without_markers_what_a_leader_saw_idle_lifts_nothing_of_its_follower() -> None:
+    """What the leader has on its own disk by then, its checkpoint, is not what the standby has on its own."""
+    world = grown(Mode.C)
+    world.database.add_standby(0)
+    world.beat(2)
+    for _ in range(10):
+        world.database.write(1, 0)
+    flush_all(world)
+    world.database.checkpoint(0)
+    world.database.checkpoint(1)
+    world.database.standbys[0].positions = list(world.database.regions[0].flushed)
+    kept = world.database.standbys[0].positions[0]
+    world.database.write(1, 0)
+    flush_all(world)
+    world.database.checkpoint(0)
+    world.database.checkpoint(1)
+    purge(world)
+    assert world.logs["wal_0"].log_start <= kept + 1
+
+
 def test_no_marker_is_announced_beyond_a_follower() -> None:
     """A standby with a disk of its own that becomes the leader would skip what lies between."""
     world = grown(Mode.B)

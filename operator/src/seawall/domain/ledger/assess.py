@@ -122,7 +122,7 @@ def assess(memory: Memory, read: Read, prune_mode: PruneMode, policies: Iterable
     """Puts together what was read. A topic without a policy is shown with the default times."""
     case = _case(memory, read, tuple(policies))
     logs, reports = _judge_logs(case), _judge_reports(case, prune_mode.mode)
-    bounds = _bounds(case, logs, reports)
+    bounds = _bounds(case, logs, reports, prune_mode.mode)
     return Assessment(
         _remember(case, logs, reports),
         Inputs(prune_mode, case.table.regions, reports.freshness, case.topics, bounds),
@@ -187,7 +187,7 @@ def _judge_reports(case: _Case, mode: Mode) -> _Reports:
     return _Reports(fresh, dead, recorded_since, observed_at)
 
 
-def _bounds(case: _Case, logs: _Logs, reports: _Reports) -> Bounds:
+def _bounds(case: _Case, logs: _Logs, reports: _Reports, mode: Mode) -> Bounds:
     read, regions = case.read, case.table.regions
     claims = Claims(
         policies=case.waits.policies,
@@ -202,17 +202,18 @@ def _bounds(case: _Case, logs: _Logs, reports: _Reports) -> Bounds:
         unused=read.unused,
         dead=reports.dead.sentences,
     )
-    bounds = make_bounds(case.table.names, read.logs, claims, _watched(case, reports), read.shared_now or read.now)
+    watched = _watched(case, reports, mode)
+    bounds = make_bounds(case.table.names, read.logs, claims, watched, read.shared_now or read.now)
     return replace(bounds, restarting=kept_for_restarts(read.restarts, regions, case.topics, bounds))
 
 
-def _watched(case: _Case, reports: _Reports) -> Watched:
+def _watched(case: _Case, reports: _Reports, mode: Mode) -> Watched:
     began, grace, regions = case.read.began, case.waits.open_grace, case.table.regions
-    dead = regions.region[reports.dead.dead]
+    dead, idles = regions.region[reports.dead.dead], reports.freshness.settled & mode.reads_marker
     return Watched(
         watched_too_shortly(case.reports_history, began, grace),
         reports.observed_at.known & (began - reports.observed_at.numbers >= grace),
-        follower_bounds(case.table.followers, regions, reports.freshness.settled, dead, case.follower_topics),
+        follower_bounds(case.table.followers, regions, idles, dead, case.follower_topics),
     )
 
 

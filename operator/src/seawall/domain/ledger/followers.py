@@ -1,7 +1,8 @@
 """What followers of regions keep of each topic: a replica that replays the log by itself is one more reader of it.
 
 One that has flushed as much as its leader needs as little, so that of an idle region need not hold the log back: what
-its leader saw idle counts for it, too. A stored checkpoint does not: it may be newer than both reports.
+its leader saw idle counts for it, too, where the database has markers: elsewhere nothing promises anything of it. A
+stored checkpoint does not: it may be newer than both reports.
 
 A database whose followers read no log loses nothing by counting them: one that lags keeps records for longer.
 GreptimeDB's are such (1.3.0, `src/datanode/src/utils.rs` opens them with skip_wal_replay, and
@@ -32,9 +33,12 @@ class FollowerBounds:
 
 
 def follower_bounds(
-    followers: Followers, regions: Regions, settled: Mask, dead: RegionIds, counts: Mask
+    followers: Followers, regions: Regions, idles: Mask, dead: RegionIds, counts: Mask
 ) -> FollowerBounds:
-    """What keeps the topics: `counts` says of which followers count, and those of dead regions do not."""
+    """What keeps the topics: `counts` says of which followers count, and those of dead regions do not.
+
+    `idles`: the regions of which it counts what their leader saw idle.
+    """
     count = len(counts)
     if not len(followers):
         return FollowerBounds(Ids.unknown(count), np.zeros(count, np.bool_), (None,) * count)
@@ -48,10 +52,10 @@ def follower_bounds(
     led = order[np.repeat(first, times) + within]
     kept = counts[regions.topic[led]] & ~np.isin(followers.region[row], dead)
     row, led = row[kept], led[kept]
-    topic, idles = regions.topic[led], settled[led]
-    data = _needs(followers.data.take(row), regions.data_flushed.take(led), regions.data_idle.take(led).only(idles))
+    topic, is_idle = regions.topic[led], idles[led]
+    data = _needs(followers.data.take(row), regions.data_flushed.take(led), regions.data_idle.take(led).only(is_idle))
     metadata = _needs(
-        followers.metadata.take(row), regions.metadata_flushed.take(led), regions.metadata_idle.take(led).only(idles)
+        followers.metadata.take(row), regions.metadata_flushed.take(led), regions.metadata_idle.take(led).only(is_idle)
     )
     position = choose(followers.metric[row] | regions.metric[led], least_of_all(data, metadata), data)
     lowest, silent = position.least_by(topic, count), any_by(~position.known, topic, count)
