@@ -7,7 +7,17 @@ import pytest
 from seawall.controllers import subscription
 from seawall.domain.hold import decide as hold_decide
 from seawall.domain.overview import findings
-from seawall.domain.subscription import decide, holding, kept, published, running, standing, targets
+from seawall.domain.subscription import (
+    decide,
+    holdable,
+    holding,
+    kept,
+    old_requests,
+    published,
+    running,
+    standing,
+    targets,
+)
 from seawall.observe import subscription_parts
 from tests.subscription import test_held_anew as anew
 from tests.subscription import test_kept as stories
@@ -130,11 +140,11 @@ MUTANTS: tuple[Mutant, ...] = (
         unheld.what_is_held_no_more_for_a_while_ends_nothing_that_runs,
     ),
     (
-        rewritten(standing, "standing", "_unheld(case) or ", "", decide),
+        rewritten(standing, "standing", "_unheld(case) or ", "", old_requests),
         unheld.a_topic_without_a_leader_keeps_no_other_from_being_copied,
     ),
     (
-        rewritten(holding, "find_ungranted", "name not in granted", "False", subscription_parts),
+        rewritten(holdable, "find_ungranted", "name not in granted", "False", holding, subscription_parts),
         unheld.an_intent_that_is_written_before_the_grant_stops_its_topic_alone,
     ),
     (
@@ -142,8 +152,16 @@ MUTANTS: tuple[Mutant, ...] = (
         unheld.a_leader_that_goes_before_the_grant_keeps_no_other_waiting,
     ),
     (
-        rewritten(holding, "find_ungranted", "name not in granted", "name in case.rows and name not in granted"),
+        rewritten(holdable, "find_ungranted", "name not in", "name in case.rows and name not in", holding),
         unheld.a_new_topic_whose_leader_goes_before_the_grant_keeps_no_other_waiting,
+    ),
+    (
+        rewritten(holdable, "leaderless_lately", "< SUBSCRIPTION_GIVES_UP_SECONDS", "< 0", holding),
+        unheld.a_claim_outlives_a_moment_without_a_leader,
+    ),
+    (
+        rewritten(holding, "_claims", "if name not in refused", ""),
+        unheld.a_topic_from_which_somebody_else_deletes_keeps_no_other_from_being_copied,
     ),
     (
         rewritten(holding, "_why_unheld", "standing.keep_from >= edge", "True"),

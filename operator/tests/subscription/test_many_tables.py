@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from datetime import timedelta
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, cast
 
 import pytest
 
@@ -12,10 +14,14 @@ from seawall.domain.kubernetes import ConfigMap
 from seawall.domain.spark_job import following
 from seawall.domain.spark_job.application import RERUN, Ended
 from seawall.domain.times import SUBSCRIPTION_NAMES_ANEW
+from seawall.observe.old_requests import OldRequests
 from tests.subscription.test_records_sink import LATER, make_table
 from tests.worlds.purge_world import NAMESPACE
 from tests.worlds.records_world import RecordsWorld
 from tests.worlds.verification_world import why
+
+if TYPE_CHECKING:
+    from seawall.domain.subscription.case import Case
 
 GLOBS = {"include": ["public.*"]}
 MINUTES = 12
@@ -161,6 +167,42 @@ def requests_that_a_version_before_left_go_one_after_another() -> None:
     world.kube.put_config_map(Key(NAMESPACE, "dr-2"), {"mine": "yes"})
     world.live(ticks=20)
     assert requests(world) == ["dr-2", "dr-5", "dr-6"]
+
+
+def test_old_requests_go_although_a_topic_is_stopped() -> None:
+    """Which is what its condition says, whether they may be deleted or not."""
+    world = copying()
+    world.recreate("wal_2")
+    world.live(lambda: why(world.subscription())[0] == "TopicsStopped")
+    with pytest.MonkeyPatch.context() as role:
+        role.setattr(world.kube, "delete_config_map", refuse)
+        for number in (2, 3):
+            runs = len(world.spark.specs)
+            world.subscribe(tables={"include": [f"public.{'?' * number}*"]})
+            world.live(lambda: world.runs(runs + 1))  # noqa: B023 - it is called at once
+        assert why(world.live(ticks=20))[0] == "TopicsStopped"
+        assert len(requests(world)) == runs + 1 > 2
+    world.live(ticks=20)
+    assert requests(world) == [f"dr-{runs}", f"dr-{runs + 1}"]
+
+
+def test_a_run_more_does_not_begin_the_walk_through_old_requests_anew() -> None:
+    """What a version before left goes where there is a run each quarter of an hour, too."""
+    walk, left, first = OldRequests(), set(range(1, 301)), 301
+    for tick in range(400):
+        run = first + tick // 10
+        left.add(run)
+        meant = SimpleNamespace(run=SimpleNamespace(number=run))
+        case = SimpleNamespace(status=meant, uid="uid", run_key=lambda number: Key(NAMESPACE, str(number)))
+        found = walk.read(cast("Case", case), lambda key: request_of(key) if int(key.name) in left else None)
+        if found is not None:
+            left.remove(int(found.key.name))
+    assert left <= {run - 1, run}
+
+
+def request_of(key: Key) -> ConfigMap:
+    """Made by the subscription of that walk."""
+    return ConfigMap(key, {}, controller_uid="uid")
 
 
 # --- a table each minute

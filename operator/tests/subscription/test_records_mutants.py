@@ -124,7 +124,13 @@ def same_run(patch: Patch) -> None:
     patch.setattr(running, "_begin", lambda found, *_: found.stays(standing.standing(found)))
 
 
+def resync_by_any_difference(patch: Patch) -> None:
+    """What is taken away asks for it, too."""
+    patch.setattr(Case, "is_asked_anew", property(lambda found: found.spec.resync != found.status.resync))
+
+
 MUTANTS: tuple[Mutant, ...] = (
+    (resync_by_any_difference, stories.test_resync_that_is_taken_away_asks_for_nothing),
     (
         rewritten(begin, "_has_partition", "number < records.progress.partitions", "True"),
         beyond.a_topic_without_a_place_in_the_progress_does_not_begin_and_is_named,
@@ -151,15 +157,15 @@ MUTANTS: tuple[Mutant, ...] = (
         many.test_an_application_that_is_gone_begins_again_with_the_names_that_fitted,
     ),
     (
-        rewritten(old_requests, "not_needed", "old is None", "True", decide),
+        rewritten(old_requests, "not_needed", "old is None", "True"),
         many.test_of_all_runs_two_requests_are_left,
     ),
     (
-        rewritten(OldRequests, "read", "self.number -= 1", "self.number = 0"),
+        rewritten(OldRequests, "read", "self.waiting.pop()", "return self.waiting.clear()"),
         many.requests_that_a_version_before_left_go_one_after_another,
     ),
     (
-        rewritten(decide, "_run", "_what_copies(case) or", "(None if not_needed(case) else _what_copies(case)) or"),
+        rewritten(decide, "_run", "_what_copies(case) or", "(None if rests(case).actions else _what_copies(case)) or"),
         many.whoever_may_not_delete_requests_copies_all_the_same,
     ),
     (

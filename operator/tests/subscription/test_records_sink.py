@@ -204,6 +204,20 @@ def begins_what_has_a_gap_anew(world: RecordsWorld) -> None:
     assert world.rows_of("wal_0") == list(range(40))
 
 
+def test_resync_that_is_taken_away_asks_for_nothing() -> None:
+    """A line that nobody needs any more, in Git: the topic that stopped meanwhile waits for a person."""
+    world = RecordsWorld()
+    lose_and_purge(world)
+    world.subscribe(resync="the rows of May are gone", lagBudget={"maxBytes": "1Mi"})
+    world.live(world.is_even)
+    world.lose_target(ROWS)
+    before = world.live(lambda: world.subscription().status.state is SubscriptionState.STOPPED)
+    world.subscribe(resync="")
+    after = world.live(ticks=20)
+    assert (after.status.state, after.status.generation) == (SubscriptionState.STOPPED, before.status.generation)
+    assert ROWS not in world.target.topics
+
+
 def test_without_a_job_it_is_found_too_that_the_target_lost_its_topics() -> None:
     world = RecordsWorld()
     world.streaming()

@@ -15,9 +15,11 @@ from seawall.domain.subscription import (
     case,
     contract,
     decide,
+    holdable,
     holding,
     logs,
     needed,
+    old_requests,
     promotion,
     published,
     running,
@@ -66,7 +68,7 @@ def not_granted(patch: Patch) -> None:
     """What is asked for is taken for granted."""
 
     def trusting(found: Case) -> dict[str, int]:
-        return {name: start for name, start in holding.edges(found).items() if name not in found.rows}
+        return {name: start for name, start in holdable.edges(found).items() if name not in found.rows}
 
     patch.setattr(targets, "held_from", trusting)
 
@@ -340,7 +342,7 @@ MUTANTS: tuple[Mutant, ...] = (
         waits.a_switchover_waits_while_suspend_is_set,
     ),
     (
-        rewritten(standing, "standing", "halts and case.spec.promote is None", "halts", decide),
+        rewritten(standing, "standing", "halts and case.spec.promote is None", "halts", old_requests),
         waits.a_switchover_waits_while_a_topic_has_stopped,
     ),
     (

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from seawall.api.v1alpha1.hold import WALHold
+from seawall.api.meta import Key
+from seawall.api.v1alpha1.hold import HoldState, WALHold
 from seawall.api.v1alpha1.subscription_status import StopReason, SubscriptionState
 from seawall.domain.ledger.observation import read_shards
 from seawall.domain.ledger.shards import PoolId, shards_of
 from tests.subscription.test_subscription import granted
-from tests.worlds.purge_world import NAMESPACE
+from tests.worlds.purge_world import NAMESPACE, TOPICS
 from tests.worlds.subscription_world import DR, SubscriptionWorld
 from tests.worlds.verification_world import why
 
 COPIED, MORE = 40, 175
+FIRST = Key(NAMESPACE, "first")
 
 
 def means_to_delete(world: SubscriptionWorld, topic: str, before: int) -> None:
@@ -28,6 +30,11 @@ def means_to_delete(world: SubscriptionWorld, topic: str, before: int) -> None:
 def claimed(world: SubscriptionWorld) -> set[str]:
     hold = world.kube.get(WALHold, DR)
     return set() if hold is None else set(hold.spec.topics)  # type: ignore[union-attr]
+
+
+def state_of_first(world: SubscriptionWorld) -> HoldState | None:
+    hold = world.kube.get(WALHold, FIRST)
+    return None if hold is None else hold.status.state
 
 
 def lost(world: SubscriptionWorld) -> None:
@@ -147,6 +154,44 @@ def a_new_topic_whose_leader_goes_before_the_grant_keeps_no_other_waiting() -> N
     world.live(world.is_even)
 
 
+def a_claim_outlives_a_moment_without_a_leader() -> None:
+    """Purges go by a claim that is not granted, too: without it what the copy lacks might go between two ticks."""
+    world = SubscriptionWorld()
+    world.streaming()
+    world.foreign.add("wal_2")
+    world.kafka.topics["wal_2"].log.delete_before(COPIED)
+    world.kube.remove(DR, WALHold)
+    world.live(lambda: claimed(world) == set(TOPICS))
+    world.live(ticks=30)
+    assert not granted(world), "somebody else deletes from a topic of the claim"
+    claims: set[frozenset[str]] = set()
+    world.kafka.topics["wal_0"].views_until_led = 6
+
+    def notes_the_claim() -> bool:
+        claims.add(frozenset(claimed(world)))
+        return False
+
+    world.live(notes_the_claim, ticks=30)
+    assert world.kafka.topics["wal_0"].views_until_led == 0
+    assert claims == {frozenset(TOPICS)}
+
+
+def a_topic_from_which_somebody_else_deletes_keeps_no_other_from_being_copied() -> None:
+    """No hold on it is granted until a person readopts, and nothing of it was copied yet."""
+    world = SubscriptionWorld()
+    world.subscribe(topics=["wal_0"])
+    world.live(lambda: granted(world) == {"wal_0": COPIED})
+    world.hold("first", {"wal_1": 0})
+    world.live(lambda: state_of_first(world) is HoldState.ACTIVE)
+    world.kube.remove(FIRST, WALHold)
+    world.foreign.add("wal_1")
+    world.kafka.topics["wal_1"].log.delete_before(10)
+    world.subscribe(topics=["*"])
+    world.live(lambda: granted(world) == {"wal_0": COPIED, "wal_2": COPIED})
+    found = world.live(lambda: world.runs(2) and why(world.subscription())[0] == "WaitingForHold")
+    assert "nothing is copied yet of topic wal_1: somebody else deletes from topic wal_1" in why(found)[1]
+
+
 def an_intent_that_was_written_before_stops_its_topic_alone() -> None:
     """It is not even claimed."""
     world = SubscriptionWorld()
@@ -187,6 +232,14 @@ def test_a_leader_that_goes_before_the_grant() -> None:
 
 def test_a_new_topic_whose_leader_goes_before_the_grant() -> None:
     a_new_topic_whose_leader_goes_before_the_grant_keeps_no_other_waiting()
+
+
+def test_a_claim_and_a_moment_without_a_leader() -> None:
+    a_claim_outlives_a_moment_without_a_leader()
+
+
+def test_a_topic_from_which_somebody_else_deletes() -> None:
+    a_topic_from_which_somebody_else_deletes_keeps_no_other_from_being_copied()
 
 
 def test_an_intent_that_was_written_before() -> None:

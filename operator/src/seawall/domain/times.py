@@ -226,6 +226,8 @@ SUBSCRIPTION_RENEWS_HOLD = timedelta(hours=1)
 """How often a hold is renewed that does not move."""
 SUBSCRIPTION_LAGGING_SECONDS = 60
 """A copy that has been behind for so long is reported: it is seconds behind when all is well."""
+SUBSCRIPTION_GIVES_UP_SECONDS = 60
+"""How long a topic may be without a leader before its claim, which is not granted, keeps others waiting no more."""
 SUBSCRIPTION_BEGINS_TOGETHER_SECONDS = 30
 """So long another run waits for a topic that is about to begin, which it would be ended for: as long as one takes to
 start, so nobody waits longer than the run of some topics, and then of all, would take."""

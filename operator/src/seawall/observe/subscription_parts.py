@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Generic, TypeVar
 
 from seawall.api.meta import InvalidSpec, Key
 from seawall.api.v1alpha1.cluster import WALCluster
@@ -19,68 +18,24 @@ from seawall.domain.kafka_log import FirstSince, ProducerState, TopicFailure
 from seawall.domain.ledger.needs import Records, TopicNeeds, find_needs
 from seawall.domain.ledger.observation import Observation, Unavailable
 from seawall.domain.subscription import beginning, promotion
-from seawall.domain.subscription.beginning import Beginning
-from seawall.domain.subscription.brokers import Brokers
 from seawall.domain.subscription.case import Case, Observed, Silent
 from seawall.domain.subscription.committed.chain import Chains, folder_of
 from seawall.domain.subscription.committed.progress import Newest
 from seawall.domain.subscription.decide import case_of
-from seawall.domain.subscription.holding import bytes_kept, find_ungranted, kept_from
-from seawall.domain.subscription.lag import Pending, advance, seconds_of
+from seawall.domain.subscription.holdable import advance_leaderless, find_ungranted
+from seawall.domain.subscription.holding import bytes_kept, kept_from
+from seawall.domain.subscription.lag import advance, seconds_of
 from seawall.domain.subscription.logs import LogsNow, Position
 from seawall.domain.times import SUBSCRIPTION_CHAINS_MS, SUBSCRIPTION_CONFIGS_MS, SUBSCRIPTION_NAMES_MS
 from seawall.domain.topics.pool import wal_topics
-from seawall.observe.chains import ChainObserver, KnownChains
+from seawall.observe.chains import ChainObserver
 from seawall.observe.database_ids import read_database_ids
 from seawall.observe.ledger import LedgerObserver
-from seawall.observe.old_requests import OldRequests
 from seawall.observe.opened_cluster import named_cluster
 from seawall.observe.records import read_records
 from seawall.observe.subscription import OpenSource, SubscriptionObserver, Wanted, wanted_of
+from seawall.observe.subscription_memory import Memory
 from seawall.ports import Clock, Kube, SparkApplications, Stopwatch
-
-_FoundT = TypeVar("_FoundT")
-
-
-@dataclass(slots=True)
-class Kept(Generic[_FoundT]):
-    """What was found, when (in the stopwatch's milliseconds), and for what it was asked."""
-
-    found: _FoundT | None = None
-    at: int = 0
-    asked: object = None
-
-    def read(self, ask: Callable[[], _FoundT | Silent], asked: object, now: int, most: int) -> _FoundT | Silent:
-        """What is not older than `most`, and was asked for the same; a silence is not kept."""
-        if self.found is not None and self.asked == asked and 0 <= now - self.at < most:
-            return self.found
-        found = ask()
-        self.found, self.at, self.asked = None if isinstance(found, Silent) else found, now, asked
-        return found
-
-
-@dataclass(slots=True)
-class Memory:
-    """What a process that starts anew finds out again.
-
-    Attributes:
-        pending: by topic since when the target lacks something.
-        beginning: by topic that was never copied what it waits for, and since when.
-        configs_at: when the configs of the target's topics were last looked at, in the stopwatch's milliseconds.
-        brokers: what was found then of a mirror's brokers.
-        tables: the names of tables.
-        chains: of a bucket; `known` is what need not be read again.
-        old_requests: which of them is looked at next.
-    """
-
-    pending: dict[str, Pending] = field(default_factory=dict)
-    beginning: dict[str, Beginning] = field(default_factory=dict)
-    configs_at: int | None = None
-    brokers: Brokers | None = None
-    tables: Kept[Mapping[int, str]] = field(default_factory=Kept)
-    chains: Kept[Chains] = field(default_factory=Kept)
-    known: KnownChains = field(default_factory=KnownChains)
-    old_requests: OldRequests = field(default_factory=OldRequests)
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,7 +82,7 @@ class SubscriptionReader:
         names, now = case.selected, self.stopwatch.milliseconds()
         memory = self.memories.setdefault(obj.metadata.key, Memory())
         asks_configs = memory.configs_at is None or not 0 <= now - memory.configs_at < SUBSCRIPTION_CONFIGS_MS
-        asks_configs = asks_configs or len(case.rows) < len(names) or case.spec.resync != case.status.resync
+        asks_configs = asks_configs or len(case.rows) < len(names) or case.is_asked_anew
         wanted, target = target_of(obj, cluster, case), None
         if wanted is not None:
             target = self.kafkas.target(obj, wanted, case.target_names, with_configs=asks_configs)
@@ -168,8 +123,13 @@ class SubscriptionReader:
         positions = {name: each for name, each in case.standings.items() if isinstance(each, Position)}
         memory.pending = advance(memory.pending, positions, now)
         memory.beginning = beginning.advance(memory.beginning, case, now)
-        begin = beginning.seconds_of(memory.beginning, now)
-        measured = replace(found, seconds_behind=seconds_of(memory.pending, now), seconds_beginning=begin)
+        memory.leaderless = advance_leaderless(memory.leaderless, case, now)
+        measured = replace(
+            found,
+            seconds_behind=seconds_of(memory.pending, now),
+            seconds_beginning=beginning.seconds_of(memory.beginning, now),
+            seconds_leaderless={name: max(0, now - since) // 1000 for name, since in memory.leaderless.items()},
+        )
         if found.hold is not None and found.hold.status.is_final and _matters_why(obj):
             measured = replace(measured, is_over_budget=self._is_over_budget(case, cluster, found.hold))
         return measured

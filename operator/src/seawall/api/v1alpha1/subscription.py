@@ -107,8 +107,9 @@ class WALSubscriptionSpec(APIModel):
     suspend: StrictBool = False
     """Nothing is copied while it is set. The source keeps what is not copied, within lagBudget."""
     resync: Annotated[str, Field(max_length=253)] = ""
-    """Each new value begins anew what is Lost or stopped, as in `resync: after the outage of 3 May`. A topic whose copy
-    has a gap begins anew only when a person has deleted its topic in the target."""
+    """Each value other than the one that was met last begins anew what is Lost or stopped, as in
+    `resync: after the outage of 3 May`. A topic whose copy has a gap begins anew only when a person has deleted its
+    topic in the target."""
     promote: Promotion | None = None
     """Ends the copying, so that a database can go on with the copy: `Failover` at once, as when the source is lost;
     `Switchover` when all of a source that nobody writes to any more is copied. It cannot be taken back."""

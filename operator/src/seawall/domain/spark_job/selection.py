@@ -112,7 +112,11 @@ class Topics:
 
     def intent(self, name: str) -> int:
         """Up to which offset records were meant to be deleted; 0: nothing ever was."""
-        return self._case.bounds.intent.at(self.rows[name]) or 0
+        return self.known_intent(name) or 0
+
+    def known_intent(self, name: str) -> int | None:
+        """The same; None: it is not recorded, or cannot be read."""
+        return self._case.bounds.intent.at(self.rows[name])
 
     def first_read(self, name: str) -> int:
         """The first offset that any region would read, one that is created later too; 0: that is not known."""

@@ -72,6 +72,8 @@ class Observed:
     """By topic that is behind for how long it has been, at least."""
     seconds_beginning: Mapping[str, int] = field(default_factory=dict)
     """By topic that was never copied for how long it has waited for the same, at least."""
+    seconds_leaderless: Mapping[str, int] = field(default_factory=dict)
+    """By topic that is claimed, not granted, and without a leader for how long it has been, at least."""
     needs: Mapping[str, TopicNeeds] | None = None
     """What the database has and the source had of each topic; None: nobody asked."""
     producers: Mapping[str, ProducerState | TopicFailure] = field(default_factory=dict)
@@ -114,6 +116,11 @@ class Case:
     def uid(self) -> str:
         """Whose children are its own."""
         return self.obj.metadata.uid
+
+    @property
+    def is_asked_anew(self) -> bool:
+        """Whether `resync` says something that was not met yet; to take it away asks for nothing."""
+        return self.spec.resync not in {"", self.status.resync}
 
     def run_key(self, number: int) -> Key:
         """What the request and the application of a run are called."""

@@ -48,11 +48,11 @@ from seawall.domain.subscription.brokers import TargetReason, compare
 from seawall.domain.subscription.case import Case, Observed, Silent, SubscriptionDecision
 from seawall.domain.subscription.committed.chain import Chains
 from seawall.domain.subscription.logs import LogsNow, resynced
-from seawall.domain.subscription.old_requests import not_needed
+from seawall.domain.subscription.old_requests import rests
 from seawall.domain.subscription.published import bare, published
 from seawall.domain.subscription.reasons import Reason
 from seawall.domain.subscription.records import begin, topics
-from seawall.domain.subscription.standing import not_allowed_any_more, silence, stalled, standing, state_of
+from seawall.domain.subscription.standing import not_allowed_any_more, silence, stalled, state_of
 from seawall.domain.times import JOB_RETRY_SECONDS
 
 
@@ -154,7 +154,7 @@ def _go_on(case: Case) -> SubscriptionDecision:
 
 
 def _copies_on(case: Case) -> SubscriptionDecision:
-    if case.spec.resync != case.status.resync:
+    if case.is_asked_anew:
         return _resync(case)
     if case.status.state is SubscriptionState.LOST:
         return _is_lost(case)
@@ -232,7 +232,7 @@ def _of_those_begun(case: Case) -> SubscriptionDecision | None:
 
 def _run(case: Case) -> SubscriptionDecision:
     """What copies; else how it stands."""
-    return _what_copies(case) or case.stays(standing(case), *not_needed(case))
+    return _what_copies(case) or rests(case)
 
 
 def _what_copies(case: Case) -> SubscriptionDecision | None:

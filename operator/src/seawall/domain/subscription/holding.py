@@ -23,11 +23,11 @@ from seawall.domain.ledger.observation import Observation
 from seawall.domain.spark_job.actions import PlaceHold, ReleaseHold
 from seawall.domain.spark_job.case import is_granted
 from seawall.domain.spark_job.reasons import JobReason
-from seawall.domain.spark_job.selection import Topics
 from seawall.domain.subscription.actions import MoveHold
 from seawall.domain.subscription.case import Case, Observed, SubscriptionDecision, claims_of, is_at_risk
 from seawall.domain.subscription.contract import MAX_MESSAGE
 from seawall.domain.subscription.frozen_run import copied_by
+from seawall.domain.subscription.holdable import deleted_by_others, edges, find_ungranted, leaderless_lately
 from seawall.domain.subscription.logs import Halt, LogsNow, Position, missing_source
 from seawall.domain.subscription.reasons import Reason
 from seawall.domain.subscription.written import certain
@@ -194,19 +194,16 @@ def _claims(case: Case, held: Mapping[str, int] | None) -> dict[str, int] | None
     known, before = edges(case), held or {}
     if held is None and not known:
         return None
-    claims = {name: offset for name in case.selected if (offset := _claim(case, name, before, known)) is not None}
+    # Unless it was granted before, a topic that nobody ever copied waits until a person has found out who deletes.
+    refused = deleted_by_others(case) - case.rows.keys() - case.granted.keys()
+    names = [name for name in case.selected if name not in refused]
+    claims = {name: offset for name in names if (offset := _claim(case, name, before, known)) is not None}
     kept = before.keys() - find_ungranted(case)
     # Of others records are gone, or may go by what was decided before: nobody could keep them. Nor is one granted
     # that has no leader; while nothing is known of any, what was claimed stays.
-    asked = before if not isinstance(case.observed.ledger, Observation) else {}
+    asked = leaderless_lately(case) if isinstance(case.observed.ledger, Observation) else before.keys()
     least = {name: known.get(name, 0 if name in asked else offset + 1) for name, offset in claims.items()}
     return {name: offset for name, offset in claims.items() if name in kept or offset >= least[name]}
-
-
-def find_ungranted(case: Case) -> set[str]:
-    """The topics that the hold claims and has not been granted: an intent may have been first, or a leader gone."""
-    granted = case.granted
-    return {name for name in case.held if name not in granted}
 
 
 def _claim(case: Case, name: str, held: Mapping[str, int], known: Mapping[str, int]) -> int | None:
@@ -251,16 +248,6 @@ def _from_certain(case: Case, row: MirroredTopic, known: Mapping[str, int]) -> i
         return None
     ends = source.ends(row.name)
     return least if ends is None else min(least, ends.high_watermark)
-
-
-def edges(case: Case) -> dict[str, int]:
-    """By topic the first offset that can be held, as far as that was observed."""
-    ledger = case.observed.ledger
-    if not isinstance(ledger, Observation):
-        return {}
-    topics = Topics(ledger, case.spec.selects)
-    starts = {name: topics.log(name).log_start for name in topics.rows}
-    return {name: max(start, topics.intent(name)) for name, start in starts.items() if start is not None}
 
 
 def _spec(case: Case, claims: Mapping[str, int]) -> WALHoldSpec:

@@ -14,6 +14,7 @@ from seawall.domain.subscription import promotion, running
 from seawall.domain.subscription.case import Case, Silent, SubscriptionDecision
 from seawall.domain.subscription.committed.chain import Chains
 from seawall.domain.subscription.copies import not_begun
+from seawall.domain.subscription.holdable import deleted_by_others
 from seawall.domain.subscription.kept import find_refusal
 from seawall.domain.subscription.logs import Halt, LogsNow, Position
 from seawall.domain.subscription.published import lag_of
@@ -91,7 +92,10 @@ def _beginning(case: Case) -> Verdict | None:
     if not new:
         return None
     ledger = case.observed.ledger
+    others = sorted(deleted_by_others(case).intersection(new))
     held = "it is not held yet, or nobody says where it begins"
+    if others:
+        held = f"somebody else deletes from {listed(others)}, so no hold is granted (seawall.dev/readopt)"
     why = ledger.message if isinstance(ledger, Unavailable) else held
     return case.goes_on(JobReason.HOLDING, f"nothing is copied yet of {listed(new)}: {why}")
 

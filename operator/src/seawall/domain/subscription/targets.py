@@ -14,7 +14,7 @@ from seawall.domain.spark_job.reasons import JobReason
 from seawall.domain.subscription.actions import GuardTargets, MakeTargets
 from seawall.domain.subscription.case import Case, SubscriptionDecision
 from seawall.domain.subscription.frozen_run import copied_by
-from seawall.domain.subscription.holding import edges
+from seawall.domain.subscription.holdable import edges
 from seawall.domain.subscription.logs import LogsNow, begin
 from seawall.domain.subscription.reasons import Reason
 from seawall.domain.text import listed
