@@ -107,6 +107,32 @@ def test_a_restart_that_has_not_begun_and_a_broker_that_is_lost_do_not_wait_for_
     assert four.evicted.count(1) == 1
 
 
+def test_a_restart_that_has_not_begun_and_a_controller_that_leaves_and_is_lost_do_not_wait_for_each_other(
+    five: WholeWorld,
+) -> None:
+    """It still has its vote: that goes beside the restart, whose gate waits for all who vote."""
+    five.annotate(restart_kafka="1")
+    five.live(ticks=1_000, until=lambda: five.restarts() == "wal-1-0")
+    five.holds(104)
+    begun = five.entry()
+    assert begun is not None
+    assert begun.gone_time is None
+    five.pools(controllers=3)
+    five.live(ticks=1_000, until=lambda: 104 not in five.votes())
+    assert five.entry() == begun, "it is never taken back"
+    five.live(ticks=1_500, until=five.is_whole)
+    assert five.removed() == {103, 104}
+
+
+def test_a_controller_that_runs_keeps_its_vote_beside_a_restart_that_has_not_begun(five: WholeWorld) -> None:
+    five.disrupt(DisruptionKind.KAFKA_NODE_RESTART, "wal-1-0")
+    five.rolls = False
+    five.pools(controllers=3)
+    five.live(ticks=60)
+    assert five.restarts() == "wal-1-0"
+    assert set(five.votes()) == {100, 101, 102, 103, 104}
+
+
 @pytest.mark.parametrize("reason", KafkaBlocker)
 @pytest.mark.parametrize("has_gone", [False, True])
 def test_what_moves_may_end_keeps_none_from_beginning_before_the_pod_goes(
@@ -276,7 +302,7 @@ def test_a_restart_that_is_in_time_is_waited_for(world: WholeWorld) -> None:
     world.lose_disk(lost)
     disk = world.votes()[lost]
     world.live(ticks=40)
-    assert world.votes()[lost] == disk
+    assert world.votes().get(lost) == disk
     assert world.restarts() == "wal-0-0"
     change = world.change()
     assert change is not None

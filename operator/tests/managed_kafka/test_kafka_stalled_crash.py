@@ -51,6 +51,20 @@ def one_that_is_stalled_beside_a_lost_disk() -> WholeWorld:
     return world
 
 
+def one_that_leaves_with_its_vote_and_is_lost() -> WholeWorld:
+    world = copy.deepcopy(stalled.FIVE_CONTROLLERS)
+    world.annotate(restart_kafka="1")
+    world.live(ticks=1_000, until=lambda: world.restarts() == "wal-1-0")
+    world.holds(104)
+    world.pools(controllers=3)
+    return world
+
+
+def are_out(world: WholeWorld) -> bool:
+    """Both controllers are that were to leave."""
+    return world.removed() == {103, 104} and world.removal() is None
+
+
 def is_out(world: WholeWorld) -> bool:
     """Broker 3 is, and others may be restarted."""
     return world.removed() == {3} and world.removal() is None
@@ -61,6 +75,7 @@ LIVES: tuple[tuple[Callable[[], WholeWorld], Callable[[WholeWorld], bool]], ...]
     (what_was_applied_again, WholeWorld.is_whole),
     (one_that_is_stalled_and_leaves, is_out),
     (one_that_is_stalled_beside_a_lost_disk, WholeWorld.is_done),
+    (one_that_leaves_with_its_vote_and_is_lost, are_out),
 )
 
 

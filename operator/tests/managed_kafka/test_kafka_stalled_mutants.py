@@ -102,7 +102,7 @@ MUTANTS: tuple[Mutant, ...] = (
         of(stories.test_what_a_budget_keeps_although_it_does_not_run_is_told_with_what_lets_it_go, stories.BROUGHT_UP),
     ),
     (
-        rewritten(voter_change, "_go_on", " and not _stands_beside(entry, case, wish)", ""),
+        rewritten(voter_change, "_go_on", "_stands_beside(entry, case, wish) or ", ""),
         of(
             stories.test_a_lost_disk_of_a_controller_is_replaced_beside_a_broker_whose_restart_is_stalled,
             stories.BROUGHT_UP,
@@ -121,6 +121,24 @@ MUTANTS: tuple[Mutant, ...] = (
         of(
             stories.test_a_restart_that_has_not_begun_and_a_lost_disk_do_not_wait_for_each_other,
             stories.BROUGHT_UP,
+        ),
+    ),
+    (
+        rewritten(voter_change, "_go_on", " or _is_waited_for(entry, case, wish)", ""),
+        of(
+            stories.test_a_restart_that_has_not_begun_and_a_controller_that_leaves_and_is_lost_do_not_wait_for_each_other,
+            stories.FIVE_CONTROLLERS,
+        ),
+    ),
+    (
+        rewritten(voter_change, "_is_waited_for", " and not is_replacement(case, wish)", ""),
+        of(stories.test_a_restart_that_is_in_time_is_waited_for, stories.BROUGHT_UP),
+    ),
+    (
+        rewritten(voter_change, "_is_waited_for", "not has_caught_up(each, quorum)", "True"),
+        of(
+            stories.test_a_controller_that_runs_keeps_its_vote_beside_a_restart_that_has_not_begun,
+            stories.FIVE_CONTROLLERS,
         ),
     ),
     (

@@ -218,6 +218,9 @@ class VotersWorld(RemovalWorld):
         is_overdue = self.time.time >= (entry.gone_time or entry.start_time) + timedelta(seconds=entry.budget_seconds)
         has_gone = entry.gone_time is not None and entry.name in {f"wal-{each}-0" for each in self.votes_before}
         leaving = {node.id for node in self.nodes if node.is_leaving}
+        is_shut_by = entry.kind == DisruptionKind.KAFKA_NODE_RESTART and entry.gone_time is None and changed <= leaving
+        if is_shut_by and not {each for each in changed & self.living() if each not in self.behind}:
+            return True
         return is_overdue and not has_gone and not changed & leaving
 
     # --- what is true, and what people do

@@ -11,7 +11,8 @@
 So a lost disk is replaced by itself: its vote goes, then the volume is formatted by token (tokens.py), the controller
 follows, and gets a vote. Which change is next is derived from the quorum, so whoever comes next goes on, also without
 the status. The journal's entry stands for seconds: it is written when nothing is against the act, and taken back when
-something is. Beside a restart that is overdue a lost disk is replaced without one. A tick records or acts, never both.
+something is. Beside a restart that is overdue a lost disk is replaced without one, and beside one that waits for it
+the vote of who leaves and is down goes. A tick records or acts, never both.
 """
 
 from __future__ import annotations
@@ -29,7 +30,15 @@ from seawall.domain.managed_kafka.case import Case
 from seawall.domain.managed_kafka.node import Node
 from seawall.domain.managed_kafka.properties import CONTROLLER_LISTENER, CONTROLLER_PORT
 from seawall.domain.managed_kafka.voter_actions import AddVoter, RemoveVoter, VoterAction
-from seawall.domain.managed_kafka.voters import VotersObserved, VoterWish, is_replacement, quorum_of, why_not, wished
+from seawall.domain.managed_kafka.voters import (
+    VotersObserved,
+    VoterWish,
+    has_caught_up,
+    is_replacement,
+    quorum_of,
+    why_not,
+    wished,
+)
 from seawall.domain.partitions import NewVoter
 from seawall.domain.step import Event, EventType
 from seawall.domain.times import MANAGED_KAFKA_IDLE_SECONDS, MANAGED_KAFKA_POLL_SECONDS
@@ -73,7 +82,8 @@ def _go_on(case: Case, observed: VotersObserved, change: VoterChange, wish: Vote
         return _record(cluster, change, None, why or "an earlier change of a vote is over")
     if why is not None:
         return _waiting(cluster, change, why)
-    if entry is not None and not _is_of(entry, node, wish) and not _stands_beside(entry, case, wish):
+    is_beside = entry is not None and (_stands_beside(entry, case, wish) or _is_waited_for(entry, case, wish))
+    if entry is not None and not _is_of(entry, node, wish) and not is_beside:
         what = f"status.disruption has {entry.kind} of {entry.name}"
         return _waiting(cluster, change, f"{what}, and two disruptions cannot stand")
     if entry is None:
@@ -110,6 +120,18 @@ def _stands_beside(entry: Disruption, case: Case, wish: VoterWish) -> bool:
         return False
     controllers = {node.pod_name for node in case.nodes if node.pool.is_controller}
     return entry.gone_time is None or entry.name not in controllers
+
+
+def _is_waited_for(entry: Disruption, case: Case, wish: VoterWish) -> bool:
+    """Whether the restart in the journal, whose pod has not gone, waits for this vote of one that leaves and is down.
+
+    Its gate lets no node go while a voter has not caught up, and it is never taken back. The entry stays.
+    """
+    has_begun = entry.kind != DisruptionKind.KAFKA_NODE_RESTART or entry.gone_time is not None
+    is_removal = wish.step is VoterStep.REMOVE and not is_replacement(case, wish)
+    if has_begun or not is_removal or isinstance(quorum := quorum_of(case), str):
+        return False
+    return any(not has_caught_up(each, quorum) for each in quorum.voters if each.id == wish.node)
 
 
 def _action(node: Node, wish: VoterWish) -> VoterAction:
