@@ -8,14 +8,17 @@ from typing import Any
 import pytest
 
 from seawall.api.meta import Key
+from seawall.api.v1alpha1.cluster import WALClusterSpec
 from seawall.domain.decision import settle
 from seawall.domain.errors import Conflict
 from seawall.domain.managed_kafka.actions import ChangePolicy, RemovePolicy
 from seawall.domain.managed_kafka.names import KAFKA_LABEL
+from seawall.domain.managed_kafka.network import network_policy
 from seawall.domain.managed_kafka.objects import ObjectKind
 from seawall.domain.step import Act
 from tests.managed_kafka.test_managed_kafka_crash import gets_other_clients
-from tests.worlds.managed_world import OPERATOR, POLICY, WAL, ManagedWorld
+from tests.worlds.managed_world import OPERATOR, POLICY, SPEC, WAL, ManagedWorld
+from tests.worlds.secured_world import SECURED
 
 BROUGHT_UP = ManagedWorld().bring_up()
 
@@ -48,8 +51,19 @@ SEAWALL = {
 def test_controllers_are_reached_by_nodes_alone_brokers_also_by_seawall_and_clients_by_the_namespace(
     world: ManagedWorld,
 ) -> None:
-    assert who_reaches(world) == {9090: [NODES], 9091: [NODES, SEAWALL, SPARK], 9092: [{"podSelector": {}}]}
+    clients = [{"podSelector": {}}, SEAWALL, SPARK]  # this Kafka is insecure: nobody has a certificate for 9091
+    assert who_reaches(world) == {9090: [NODES], 9091: [NODES, SEAWALL, SPARK], 9092: clients}
     assert world.objects.meta[POLICY].owner_uid == world.found().metadata.uid
+
+
+@pytest.mark.parametrize("spec", [SPEC, SECURED])
+def test_the_operator_and_its_jobs_reach_the_port_that_they_are_told(spec: dict[str, Any]) -> None:
+    found = WALClusterSpec.model_validate(spec).kafka
+    assert found.managed is not None
+    ports = {int(server.rpartition(":")[2]) for server in found.access(WAL).bootstrap_servers}
+    rules = network_policy(WAL, found.managed, OPERATOR).body["spec"]["ingress"]
+    let_in = {rule["ports"][0]["port"] for rule in rules if SEAWALL in rule["from"] and SPARK in rule["from"]}
+    assert ports <= let_in
 
 
 def test_other_clients_are_let_in_by_an_edit_and_nobody_is_restarted_for_it(world: ManagedWorld) -> None:
@@ -58,7 +72,7 @@ def test_other_clients_are_let_in_by_an_edit_and_nobody_is_restarted_for_it(worl
     world.network(clientsFrom=[{**labels, "podSelector": {"matchLabels": {"app": "db"}}}, {"namespaceSelector": {}}])
     world.live()
     wanted = [{**labels, "podSelector": {"matchLabels": {"app": "db"}}}, {"namespaceSelector": {}}]
-    assert who_reaches(world)[9092] == wanted
+    assert who_reaches(world)[9092] == [*wanted, SEAWALL, SPARK]
     assert (world.condition(), uids(world)) == (("True", "AllOnline", "6 nodes are Online"), before)
 
 

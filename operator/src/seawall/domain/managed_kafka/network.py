@@ -3,7 +3,8 @@
     port              who
     9090 controllers  nodes of this Kafka
     9091 brokers      nodes of this Kafka, the operator, and pods of Spark in this namespace: Seawall's jobs are some
-    9092 clients      networkPolicy.clientsFrom; by default this namespace
+    9092 clients      networkPolicy.clientsFrom; by default this namespace. Where security is insecure the operator and
+                      pods of Spark as well: they have no certificate for 9091
 
 No node of a Kafka begins without it. Of one that runs it is mended last: it keeps nobody from being mended.
 It is of use where the network knows NetworkPolicies; what certificates and rights forbid, they forbid everywhere.
@@ -41,13 +42,15 @@ def network_policy(cluster: Key, kafka: ManagedKafka, operator: str) -> Manifest
     pods = {"matchLabels": {names.KAFKA_LABEL: cluster.name}}
     nodes: Peer = {"podSelector": pods}
     jobs: Peer = {"podSelector": {"matchExpressions": [{"key": SPARK_ROLE, "operator": "Exists"}]}}
+    ours = (_operator(operator), jobs)
+    clients = tuple(_peer(each) for each in kafka.network_policy.clients_from or (_THIS_NAMESPACE,))
     spec = {
         "podSelector": pods,
         "policyTypes": ["Ingress"],
         "ingress": [
             _port(CONTROLLER_PORT, nodes),
-            _port(INTERNAL_PORT, nodes, _operator(operator), jobs),
-            _port(CLIENT_PORT, *(_peer(each) for each in kafka.network_policy.clients_from or (_THIS_NAMESPACE,))),
+            _port(INTERNAL_PORT, nodes, *ours),
+            _port(CLIENT_PORT, *clients, *(ours if kafka.security.operator_tls is None else ())),
         ],
     }
     name = names.policy_name(cluster.name)
