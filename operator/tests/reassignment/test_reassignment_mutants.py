@@ -156,6 +156,12 @@ def paused_electing() -> None:
         balance.test_leaders_are_elected_for_so_long_after_a_pause_as_before(patch)
 
 
+def silent_electing() -> None:
+    """The story of a Kafka that is silent while leaders are elected."""
+    with pytest.MonkeyPatch.context() as patch:
+        balance.silent_in_between(patch)
+
+
 def leaders_of_moves_only(patch: Patch) -> None:
     """A run for balance elects leaders of its own moves only."""
     patch.setattr(leaders, "BALANCES", frozenset())
@@ -391,6 +397,7 @@ MUTANTS: tuple[Mutant, ...] = (
     (no_answer_of_elections, elects_none),
     (rewritten(decide, "_elect", "observed.now < since + REASSIGNMENT_LEADERS_WAIT", "True"), elects_none),
     (rewritten(decide, "_without_run", "election_time=None", ""), paused_electing),
+    (rewritten(decide, "_at_rest", "return status", "return _updated(status, election_time=None)"), silent_electing),
     (
         leaders_of_moves_only,
         balance.test_a_run_for_balance_has_the_preferred_leaders_elected_of_what_it_does_not_move_as_well,

@@ -9,6 +9,7 @@ import pytest
 
 from seawall.adapters.kafka.errors import failure_of_partition
 from seawall.domain.errors import Refused
+from seawall.domain.kafka import NoKafka, Unreachable
 from seawall.domain.kafka_log import TopicFailure
 from seawall.domain.partitions import PartitionId
 from seawall.domain.times import REASSIGNMENT_LEADERS_WAIT
@@ -252,6 +253,23 @@ def test_where_kafka_elects_none_that_is_told_as_no_success_and_not_for_ever(mon
     world.annotate(rebalance="again")
     world.settle()
     assert (world.run().rebalanced_for, world.run().election_message) == ("again", "")
+
+
+def silent_in_between(patch: pytest.MonkeyPatch) -> None:
+    """Kafka is not reached for a moment while leaders are waited for."""
+    patch.setattr(FakeReassigner, "_elect", elects_none)
+    world = waiting_for_leaders()
+    since = world.run().election_time
+    assert since is not None
+    world.kafka.unreachable = NoKafka(Unreachable.NOT_ANSWERING, "no broker answered")
+    passes(world, timedelta(seconds=40))
+    world.kafka.unreachable = None
+    passes(world, since + REASSIGNMENT_LEADERS_WAIT + timedelta(seconds=60) - world.time.time)
+    assert world.run().rebalanced_for == "now", "it is answered when its time is over"
+
+
+def test_a_silence_of_kafka_does_not_begin_the_wait_for_leaders_anew(monkeypatch: pytest.MonkeyPatch) -> None:
+    silent_in_between(monkeypatch)
 
 
 def test_one_that_is_elected_beside_others_is_a_success(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -105,7 +105,7 @@ def _without_run(
     if metadata.deletion_timestamp is not None or metadata.is_paused or metadata.aborts_reassignment:
         return Decision(idle, why="no reassignment begins: deleted, paused, or an annotation forbids it")
     if isinstance(observed.kafka, str) or observed.plan is None:
-        return _elect(cluster, status, observed) or Decision(_at_rest(cluster, idle, observed))
+        return _elect(cluster, status, observed) or Decision(_at_rest(cluster, status, observed))
     if not isinstance(observed.plan, Journal):
         message = observed.plan.message
         return Decision(_updated(idle, infeasible=message[:MAX_MESSAGE]), why=message)
@@ -173,11 +173,14 @@ def _elect(cluster: WALCluster, status: ReassignmentStatus | None, observed: Obs
 
 
 def _at_rest(cluster: WALCluster, status: ReassignmentStatus | None, observed: Observed) -> ReassignmentStatus | None:
-    """Nothing is to be moved: nothing is infeasible any more, and who asked for balance has it."""
+    """Nothing is to be moved: nothing is infeasible any more, and who asked for balance has it.
+
+    While Kafka is silent nobody knows: what waits for an election is answered in its time all the same.
+    """
     kafka, asked = observed.kafka, cluster.metadata.rebalance_asked
     if isinstance(kafka, str):
         return status
-    update: dict[str, str | None] = {"infeasible": None}
+    update: dict[str, str | None] = {"infeasible": None, "election_time": None}
     if asked is not None and not _is_moved_by_others(kafka):
         if status is None or status.rebalanced_for != asked:
             update["election_message"] = ""
