@@ -33,9 +33,9 @@ def main() -> int:
         return Exit.NO_ANSWER if is_silence else Exit.REFUSED
     except KeyboardInterrupt:
         return Exit.INTERRUPTED
-    except BrokenPipeError:  # whoever reads has enough
+    except BrokenPipeError:  # whoever reads has enough, and what was to come may have been the change
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return Exit.DONE
+        return Exit.NOT_READ
     except Exception as error:
         if os.environ.get("SEAWALL_TRACEBACK"):
             raise

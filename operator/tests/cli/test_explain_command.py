@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import argparse
 import io
+import os
 import re
+import subprocess
+import sys
 from pathlib import Path
 from typing import cast
 
@@ -12,6 +15,7 @@ import pytest
 
 from seawall.api.meta import ConditionType
 from seawall.cli.explain import answers, explain, explain_log, known_errors, names
+from seawall.cli.parser import Exit
 from seawall.cli.session import Session
 from seawall.domain.errors import Refused
 from seawall.domain.ledger.reasons import Reason
@@ -90,3 +94,12 @@ def test_a_log_that_is_not_all_text_is_read_all_the_same(monkeypatch: pytest.Mon
     monkeypatch.setattr("sys.stdin", io.TextIOWrapper(log, encoding="utf-8"))
     (text,) = answers(argparse.Namespace(reason=None, log=True), cast("Session", None))
     assert text.startswith("Kafka: OffsetOutOfRange, line 2")
+
+
+def test_who_reads_no_further_is_told_by_the_exit_code() -> None:
+    """`seawall … | head`: what was to come may have been a change."""
+    ours, theirs = os.pipe()
+    os.close(ours)
+    with subprocess.Popen([sys.executable, "-m", "seawall", "explain", "OffsetsUnknown"], stdout=theirs) as command:
+        os.close(theirs)
+        assert command.wait(60) == Exit.NOT_READ

@@ -26,6 +26,7 @@ class Exit(IntEnum):
     NO_ANSWER = 3
     FAULT = 4
     INTERRUPTED = 130
+    NOT_READ = 141
 
 
 MEANING = {
@@ -36,6 +37,8 @@ MEANING = {
     Exit.NO_ANSWER: "the API server or the operator did not answer: a change may be done or not; look, and try again",
     Exit.FAULT: "a fault of the command itself: SEAWALL_TRACEBACK=1 shows where; please report it",
     Exit.INTERRUPTED: "somebody pressed Ctrl-C",
+    Exit.NOT_READ: "who read the answer went away before its end, as `head` does (128 + SIGPIPE): a change may be done "
+    "or not",
 }
 
 
