@@ -11,6 +11,7 @@ from seawall.controllers.hold import WALHoldController
 from seawall.reconciler import Outcome, Reconciler
 from tests.backup import test_drills as drills
 from tests.backup.test_backup_policy import TEN, PolicyWorld, declared, settle
+from tests.cluster.test_topic_deletion import drop_tables
 from tests.ledger.test_metrics import Metrics
 from tests.worlds.backup_world import POLICY
 from tests.worlds.purge_world import NAMESPACE, WAL
@@ -50,6 +51,29 @@ def test_backups_are_counted_by_outcome_and_the_newest_that_completed_is_told() 
     assert metrics.value("seawall_backups_total", outcome="Interrupted") == len(interrupted)
     assert metrics.value("seawall_backups_total", outcome="Passed") == 1
     assert metrics.value("seawall_last_backup_timestamp_seconds") == first.status.completion_time.timestamp()
+
+
+def test_a_backup_that_lacks_a_topic_is_no_success() -> None:
+    world = declared()
+    metrics = told(world)
+    world.foreign.add("wal_1")
+    del world.kafka.topics["wal_1"]
+    world.live(2 * TEN + timedelta(minutes=3))
+    assert metrics.value("seawall_backups_total", outcome="Incomplete") == 1
+    assert not metrics.value("seawall_backups_total", outcome="Passed")
+
+
+def test_a_policy_whose_backups_have_nothing_to_back_up_is_not_late() -> None:
+    world = declared()
+    metrics = told(world)
+    drop_tables(world)
+    world.live(3 * TEN + timedelta(minutes=3))
+    ended = [each.status.completion_time for each in world.backups()]
+    assert {each.status.manifest for each in world.backups()} == {None}
+    newest = max(time for time in ended if time is not None)
+    assert newest > world.policy().metadata.creation_timestamp + 2 * TEN
+    assert of_policy(metrics, "seawall_backup_policy_last_success_timestamp_seconds") == newest.timestamp()
+    assert metrics.value("seawall_backups_total", outcome="NothingToDo") == len(ended)
 
 
 def test_what_is_not_backed_up_rises_with_writes_and_falls_with_a_backup() -> None:

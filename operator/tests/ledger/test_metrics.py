@@ -16,7 +16,7 @@ from seawall.api.v1alpha1.hold import HoldState
 from seawall.api.v1alpha1.policy import WALPurgePolicy
 from seawall.api.v1alpha1.purge import Stage, WALPurgeStatus
 from seawall.api.v1alpha1.restore_status import RestoreStage, WALRestoreStatus
-from seawall.api.v1alpha1.spark_job import Outcome
+from seawall.api.v1alpha1.spark_job import JobStage, Outcome
 from seawall.api.v1alpha1.verification import WALVerificationStatus
 from seawall.controllers.hold import WALHoldController
 from seawall.controllers.ledger import LedgerWatch
@@ -420,9 +420,11 @@ def test_verifications_are_counted_by_outcome_and_the_newest_that_completed_is_t
     metrics.wal.measure_ledger(WAL, None)
     assert metrics.value("seawall_verifications_total", outcome="Passed") == 0
     metrics.wal.count_verification(WAL, WALVerificationStatus(outcome=Outcome.PASSED))
-    metrics.wal.count_verification(WAL, WALVerificationStatus())
-    assert metrics.value("seawall_verifications_total", outcome="Passed") == 1
-    assert metrics.value("seawall_verifications_total", outcome="NotBegun") == 1
+    metrics.wal.count_verification(WAL, WALVerificationStatus(outcome=Outcome.PASSED, stage=JobStage.FAILED))
+    metrics.wal.count_verification(WAL, WALVerificationStatus(stage=JobStage.FAILED))
+    metrics.wal.count_verification(WAL, WALVerificationStatus(stage=JobStage.COMPLETED))
+    for outcome in ("Passed", "Incomplete", "NotBegun", "NothingToDo"):
+        assert metrics.value("seawall_verifications_total", outcome=outcome) == 1
     for ended in (NOON, NOON - timedelta(hours=1)):
         metrics.wal.measure_verified(WAL, ended)
     assert metrics.value("seawall_last_verified_timestamp_seconds") == NOON.timestamp()

@@ -67,6 +67,7 @@ EXISTS = condition("Ready", "True", "WALCluster")
 COUNTERS = {
     "SeawallPurgeFailed": 'seawall_purge_runs_total{result="Failed"}',
     "SeawallLogDoesNotReplay": 'seawall_verifications_total{outcome="Failed"}',
+    "SeawallVerificationWithoutVerdict": 'seawall_verifications_total{outcome="Incomplete"}',
     "SeawallBackupFailed": 'seawall_backups_total{outcome="Refused"}',
     "SeawallRestoreFailed": 'seawall_restores_total{result="Failed"}',
     "SeawallHoldLost": "seawall_holds_lost_total",
@@ -131,6 +132,7 @@ STORIES: Mapping[str, Story] = {
     ),
     "SeawallPurgeFailed": count(COUNTERS["SeawallPurgeFailed"]),
     "SeawallLogDoesNotReplay": count(COUNTERS["SeawallLogDoesNotReplay"]),
+    "SeawallVerificationWithoutVerdict": count(COUNTERS["SeawallVerificationWithoutVerdict"]),
     "SeawallNotVerifiedLately": age(
         "seawall_last_verified_timestamp_seconds", 2 * DAY + 40, 2 * DAY + 20, exists=EXISTS
     ),

@@ -11,6 +11,7 @@ import pytest
 import seawall.api
 import seawall.domain
 from seawall.api.v1alpha1.kinds import KINDS
+from seawall.handlers.metrics.backups import OUTCOMES
 from seawall.reconciler import STATUS_NOT_WRITTEN
 from tests.product.runbook_commands import FENCE, blocks, script_of, typed, wrong_words
 from tests.product.test_architecture import LINKED, leads_somewhere
@@ -86,6 +87,7 @@ def known_words() -> Iterator[str]:
             yield from (member.value for member in each)
     yield from (kind.kind for kind in KINDS)
     yield STATUS_NOT_WRITTEN
+    yield from OUTCOMES
     yield from (page.stem for page in PAGES)
 
 

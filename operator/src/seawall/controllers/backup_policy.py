@@ -57,8 +57,8 @@ class WALBackupPolicyController(
         self._measure(replace(obj, status=status))
 
     def _measure(self, obj: WALBackupPolicy) -> None:
-        last, key = obj.status.last, obj.metadata.key
-        since = obj.metadata.creation_timestamp if last is None else last.time
+        key, last = obj.metadata.key, obj.status.last
+        since = obj.status.last_success_time or (obj.metadata.creation_timestamp if last is None else last.time)
         expected = since if expects_backups(obj) else None
         period = expected_period(obj, self.clock.now())
         self.meter.measure_backup_policy(key, expected, period, obj.status.lag_bytes)

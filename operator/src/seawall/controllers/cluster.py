@@ -24,6 +24,7 @@ from seawall.domain.cluster.actions import (
     WriteConfigMap,
 )
 from seawall.domain.cluster.decide import decide
+from seawall.domain.cluster.identity import why_wrong
 from seawall.domain.cluster.lost import MissingTopics
 from seawall.domain.cluster.observed import Observed
 from seawall.domain.cluster.ownership import find_conflicting_owner, find_contender
@@ -74,6 +75,7 @@ class WALClusterController(Controller[WALCluster, Observed, WALClusterStatus, Cl
         time = self.clock.trusted()
         now = time.now
         if isinstance(obj.spec, InvalidSpec):
+            self.meter.forget(obj.metadata.key)  # what was measured last may be true no more
             return Observed(now)
         deleted = obj.metadata.deletion_timestamp is not None
         if deleted and self.kube.is_terminating(obj.metadata.namespace):
@@ -155,7 +157,8 @@ class WALClusterController(Controller[WALCluster, Observed, WALClusterStatus, Cl
         key = obj.metadata.key
         connection = resolve_kafka(spec.kafka.access(key), lambda name: self.kube.get_secret(Key(key.namespace, name)))
         kafka, pool = self._observe_kafka(obj, spec, connection)
-        self.meter.measure(key, pool)
+        is_meant = isinstance(kafka, KafkaView) and why_wrong(obj, kafka) is None
+        self.meter.measure(key, pool if is_meant else None)
         if isinstance(connection, NoKafka) or not isinstance(kafka, KafkaView):
             return Observed(now, kafka)
         claims = self.kube.list_claims(spec.topics.prefix)

@@ -183,6 +183,8 @@ class WALBackupPolicyStatus(ObjectStatus):
     """The backup that is not over."""
     last: LastBackup | None = None
     """The newest one that completed, and wrote something."""
+    last_success_time: datetime | None = None
+    """When one last completed, also one that found nothing to back up."""
     last_run_time: datetime | None = None
     """The time for which the last backup was due."""
     last_full_time: datetime | None = None

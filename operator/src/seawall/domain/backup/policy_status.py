@@ -25,6 +25,7 @@ from seawall.domain.conditions import (
     transition_events,
 )
 from seawall.domain.events import EventReason
+from seawall.domain.schedule import newest
 from seawall.domain.step import Event, EventType
 
 
@@ -44,6 +45,7 @@ def status_of(case: Case, verdict: Verdict, next_time: datetime | None, drills: 
         ),
         active=None if own.active is None else own.active.metadata.name,
         last=_as_last(last) or policy.status.last,
+        last_success_time=_last_success(case),
         last_run_time=case.last_run,
         last_full_time=case.last_full(),
         next_run_time=next_time,
@@ -67,6 +69,13 @@ def _as_last(backup: WALBackup | None) -> LastBackup | None:
         time=backup.status.completion_time,
         verified=BackupLevel.NONE if proof is None else proof.level,
     )
+
+
+def _last_success(case: Case) -> datetime | None:
+    """The newest completion; those that are gone by now are remembered."""
+    before, ended = case.policy.status, [each.status.completion_time for each in case.own.completed]
+    known = [*ended, before.last_success_time, None if before.last is None else before.last.time]
+    return newest(known, case.now)
 
 
 def _backed_up(case: Case, build: ConditionBuilder) -> tuple[Condition, ...]:

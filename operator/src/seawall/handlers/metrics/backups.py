@@ -10,7 +10,7 @@ from prometheus_client import CollectorRegistry
 from seawall.api.meta import Key
 from seawall.api.v1alpha1.backup import WALBackupStatus
 from seawall.api.v1alpha1.restore_status import ENDED, WALRestoreStatus
-from seawall.api.v1alpha1.spark_job import Outcome
+from seawall.api.v1alpha1.spark_job import JobStage, JobStatus, Outcome
 from seawall.handlers.metrics.newest import Newest
 from seawall.handlers.metrics.object_labels import (
     OBJECT,
@@ -22,9 +22,21 @@ from seawall.handlers.metrics.object_labels import (
 )
 
 NOT_BEGUN = "NotBegun"
-"""The outcome of a verification or a backup that ended before it had an application."""
-OUTCOMES = (*(each.value for each in Outcome), NOT_BEGUN)
+"""What is counted of a verification or a backup that failed before it had an application."""
+NOTHING_TO_DO = "NothingToDo"
+"""Of one that completed without an application: there was nothing to read."""
+INCOMPLETE = "Incomplete"
+"""Of one whose job found nothing bad, and that failed all the same: it left out something that was asked for."""
+OUTCOMES = (*(each.value for each in Outcome), NOT_BEGUN, NOTHING_TO_DO, INCOMPLETE)
 """All of them."""
+
+
+def outcome_label(status: JobStatus) -> str:
+    """What is counted of a verification or a backup that ended: `Passed` is nothing that an alert should speak of."""
+    if status.outcome is None:
+        return NOTHING_TO_DO if status.stage is JobStage.COMPLETED else NOT_BEGUN
+    is_incomplete = status.outcome is Outcome.PASSED and status.stage is JobStage.FAILED
+    return INCOMPLETE if is_incomplete else status.outcome.value
 
 
 class BackupTelemetry:
@@ -104,8 +116,7 @@ class BackupTelemetry:
 
     def count_backup(self, cluster: Key, status: WALBackupStatus) -> None:
         """Counts a backup that ended."""
-        outcome = NOT_BEGUN if status.outcome is None else status.outcome.value
-        self._count(self._backups, cluster, outcome)
+        self._count(self._backups, cluster, outcome_label(status))
 
     def count_restore(self, cluster: Key, status: WALRestoreStatus) -> None:
         """Counts a restore that ended."""

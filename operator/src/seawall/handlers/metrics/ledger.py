@@ -12,7 +12,7 @@ from seawall.api.v1alpha1.hold import HoldState
 from seawall.api.v1alpha1.purge import FINISHED, WALPurgeStatus
 from seawall.api.v1alpha1.verification import WALVerificationStatus
 from seawall.domain.ledger.numbers import LedgerNumbers
-from seawall.handlers.metrics.backups import NOT_BEGUN, OUTCOMES, BackupTelemetry
+from seawall.handlers.metrics.backups import OUTCOMES, BackupTelemetry, outcome_label
 from seawall.handlers.metrics.newest import Newest
 from seawall.handlers.metrics.object_labels import (
     OBJECT,
@@ -200,8 +200,7 @@ class WALTelemetry(BackupTelemetry):
 
     def count_verification(self, cluster: Key, status: WALVerificationStatus) -> None:
         """Counts a verification that ended."""
-        outcome = NOT_BEGUN if status.outcome is None else status.outcome.value
-        self._count(self._verifications, cluster, outcome)
+        self._count(self._verifications, cluster, outcome_label(status))
 
     def measure_verified(self, cluster: Key, ended: datetime) -> None:
         """Keeps the newest."""
