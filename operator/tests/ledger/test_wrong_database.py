@@ -14,6 +14,7 @@ from seawall.api.meta import Key
 from seawall.domain.dataplane.identity import weakest_version
 from seawall.domain.ledger.observation import Unavailable
 from seawall.domain.ledger.reasons import Reason
+from seawall.domain.times import LEDGER_REPLACED_MS
 from seawall.reconciler import Reconciler
 from tests.fakes.dataplane import FakeDataPlane, FakeMetadataStore, FakeRegion
 from tests.ledger.test_ledger_watch import look, watch
@@ -274,11 +275,46 @@ def test_a_leader_that_was_replaced_and_does_not_know_it_is_not_asked_where_its_
     assert {line.name: line.reason for line in page.lines}["wal_1"] is Reason.FENCE_BROKEN
 
 
+@pytest.mark.parametrize("seconds", [200, 900])
+def test_a_leader_that_was_replaced_and_is_asked_for_the_offsets_too_breaks_nothing_for_ten_minutes(
+    seconds: int,
+) -> None:
+    """A clean election, and the operator's clients reach the broker of before, which is cut off from the controllers.
+
+    For longer than that it may lead by metadata of an older copy.
+    """
+    world = World()
+    watcher = watch(world)
+    for topic in TOPICS:
+        world.write(topic, 500)
+    look(world, watcher, times=3)
+    found = world.kafka.topics["wal_1"]
+    replaced, first = deepcopy(found.log), found.replicas[0]
+    world.kafka.offline.add(first)
+    look(world, watcher)
+    world.write("wal_1", 100)
+    look(world, watcher)
+    assert world.records()["wal_1"].leader_epoch == 1
+    known, found.log = found.log, replaced
+    world.kafka.offline.clear()
+    page = look(world, watcher, times=seconds // 10)
+    is_broken = seconds > LEDGER_REPLACED_MS // 1000
+    reason = Reason.FENCE_BROKEN if is_broken else Reason.OFFSETS_UNKNOWN
+    assert {line.name: line.reason for line in page.lines}["wal_1"] is reason
+    assert world.records()["wal_1"].broken is is_broken
+    if not is_broken:
+        found.log = known
+        world.kafka.offline.add(first)
+        page = look(world, watcher, times=3)
+        assert {line.name: line.reason for line in page.lines}["wal_1"] is not Reason.FENCE_BROKEN
+
+
 def test_every_guard_against_the_wrong_database_is_missed_when_it_is_taken_away() -> None:
     from seawall import observe  # noqa: PLC0415 - what is patched
     from seawall.domain.ledger import fence  # noqa: PLC0415
     from seawall.observe import topic_logs  # noqa: PLC0415
     from seawall.observe.memory import LogWitnesses  # noqa: PLC0415
+    from seawall.observe.replaced_leaders import ReplacedLeaders  # noqa: PLC0415
 
     def no_pin(patch: pytest.MonkeyPatch) -> None:
         patch.setattr(observe.database, "why_other_database", lambda *_: None)
@@ -345,6 +381,12 @@ def test_every_guard_against_the_wrong_database_is_missed_when_it_is_taken_away(
             (
                 rewritten(topic_logs, "read_epoch_ends", "epoch, current)", "epoch, -1)", observe.reading),
                 test_a_leader_that_was_replaced_and_does_not_know_it_is_not_asked_where_its_epoch_ended,
+            ),
+            (
+                rewritten(ReplacedLeaders, "left_out", "< LEDGER_REPLACED_MS", "< 0"),
+                lambda: test_a_leader_that_was_replaced_and_is_asked_for_the_offsets_too_breaks_nothing_for_ten_minutes(
+                    200
+                ),
             ),
             (cuts_forgotten, test_a_log_that_was_cut_and_grew_beyond_between_two_observations_is_noticed),
         ]

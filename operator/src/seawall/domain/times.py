@@ -107,6 +107,9 @@ LEDGER_LEAST_AT_RISK = timedelta(seconds=60)
 """For so long a hold is AtRisk before it is Lost, so that people and holders see it; but no longer than the share."""
 LEDGER_LEAST_BREAK = timedelta(minutes=2)
 """A shorter time in which nobody observed a hold is none: looks are a minute apart, and another process takes over."""
+LEDGER_REPLACED_MS = 600_000
+"""So long whoever leads in an older epoch than is known is taken for a leader that was replaced: clients ask anew who
+leads at least every five minutes."""
 LEDGER_MAX_POLL_SECONDS = 30.0
 """The watch observes at least this often, however old the policies let reports be: people hear of a silent database."""
 LEDGER_IDLE_SECONDS = 60.0

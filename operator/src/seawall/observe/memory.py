@@ -23,6 +23,7 @@ from seawall.domain.ledger.record_sizes import RecordSize, measured_all, with_re
 from seawall.domain.ledger.tables import TopicLog
 from seawall.domain.ledger.witness import Answer, Question, are_of_others, questions
 from seawall.domain.times import TOPICS_CONFIGS_FRESH_FOR_MS, TOPICS_SIZES_FRESH_FOR_MS
+from seawall.observe.replaced_leaders import ReplacedLeaders
 from seawall.ports import KafkaAdmin, KafkaLogs
 from seawall.progress import Turn
 
@@ -137,6 +138,7 @@ class Remembered:
     uid: str
     memory: Memory
     topics: RecentTopics = field(default_factory=RecentTopics)
+    replaced: ReplacedLeaders = field(default_factory=ReplacedLeaders)
     turn: Turn = field(default_factory=Turn)
     recorded_since: OrderedDict[str, Mapping[tuple[str, int], int]] = field(default_factory=OrderedDict)
     begun: int = 0

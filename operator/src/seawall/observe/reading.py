@@ -183,6 +183,7 @@ class LedgerReader:
         logs = read_logs(opened, owned.view, remembered.topics, began)
         pool = PoolId(cluster.metadata.namespace, owned.view.cluster_id, opened.topics.prefix)
         shards = read_records(self.intents, pool, logs)
+        logs = remembered.replaced.left_out(logs, shards.of_topics(logs), remembered.memory.logs, began)
         epoch_ends, logs = read_epoch_ends(opened.logs, shards.of_topics(logs), logs)
         cut, logs = read_cuts(opened.logs, remembered.memory.logs, logs)
         verifications = read_verifications(kube, cluster, policies)
