@@ -58,6 +58,44 @@ def test_a_datanode_that_does_not_come_up_is_left_alone_while_nobody_edits_anyth
     assert world.went == [FIRST]
 
 
+def unlogged(*, busy: bool) -> World:
+    """The first one is not Ready by its broken probe, and its process lives, with rows that no log has."""
+    world = stalled()
+    world.crashing.clear()
+    mine = [region for region, each in world.data_plane.regions.items() if each.datanode == 0]
+    world.store.put_unlogged(*mine)
+    world.data_plane.unlogged |= set(mine)
+    for region in mine:
+        world.data_plane.regions[region].memtable_bytes = 1 << 20
+    world.data_plane.busy |= set(mine) if busy else set()
+    world.data_plane.stopped.discard(0)
+    return world
+
+
+def test_what_one_that_does_not_come_up_has_in_memory_alone_is_flushed_before_it_is_made_anew() -> None:
+    world = unlogged(busy=False)
+    lead_again(world)
+    world.datanodes.edit_template(SET, world.datanodes.statefulsets[SET].partition)
+    waits(world, seconds=200)
+    assert world.went[:2] == [FIRST, FIRST]
+
+
+def test_one_that_does_not_flush_what_it_has_in_memory_alone_is_not_made_anew() -> None:
+    world = unlogged(busy=True)
+    lead_again(world)
+    world.datanodes.edit_template(SET, world.datanodes.statefulsets[SET].partition)
+    waits(world, seconds=300)
+    assert world.went == [FIRST]
+    assert world.restart().reason == "UnloggedNotFlushed"
+
+
+def lead_again(world: World) -> None:
+    """Its pod stays as it is, not Ready."""
+    (key,) = (each for each in world.datanodes.running if each.name == FIRST)
+    world.datanodes.running[key] = replace(world.datanodes.running[key], ready=False)
+    waits(world, seconds=60)
+
+
 def test_an_edit_mends_nothing_before_kubernetes_has_looked_at_it() -> None:
     """The pod would be made of the edit before, in vain."""
     world = stalled()

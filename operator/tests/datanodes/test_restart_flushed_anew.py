@@ -256,6 +256,31 @@ def test_what_a_restart_may_take_is_measured_when_the_pod_goes() -> None:
     assert lease.expiry_time == after.gone_time + timedelta(seconds=after.budget_seconds)
 
 
+def test_a_container_that_begins_anew_while_its_restart_waits_is_the_process_that_goes() -> None:
+    """Else its own last report would be taken for the word of the one that comes."""
+    world = forbidden()
+    before = world.disruption()
+    assert before is not None
+    assert before.datanode is not None
+    assert before.datanode.epoch is not None
+    world.data_plane.epochs[before.datanode.id] = before.datanode.epoch + 1
+    waits(world, seconds=60)
+    after = world.disruption()
+    assert after is not None
+    assert after.datanode is not None
+    assert (after.uid, after.datanode.epoch) == (before.uid, before.datanode.epoch + 1)
+
+
+def test_a_datanode_that_fails_while_its_restart_waits_is_not_one_that_restarts() -> None:
+    world = forbidden()
+    waiting = world.disruption()
+    assert waiting is not None
+    (key,) = (each for each in world.datanodes.running if each.name == waiting.name)
+    world.datanodes.running[key] = replace(world.datanodes.running[key], ready=False)
+    waits(world, seconds=60)
+    assert (world.health().status, world.health().reason) == ("False", "NotServing")
+
+
 def test_a_new_process_is_no_measure_of_what_it_had_to_read() -> None:
     facts, pod = make_facts(), make_pod(0)
     entry = begun(RestartStatus(), pod, facts)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import partial
 
-from seawall.domain.datanodes import entry, flush, gate
+from seawall.domain.datanodes import entry, flush, gate, health
 from seawall.domain.datanodes.gate import DatanodeGate
 from seawall.domain.rollout import finish
 from tests.datanodes import test_restart_flushed_anew as stories
@@ -49,8 +49,21 @@ MUTANTS: tuple[Mutant, ...] = (
         stories.test_what_an_older_version_asked_in_another_order_is_asked_anew,
     ),
     (
-        rewritten(flush, "_stops", "_candidates(facts.datanodes[pod.name], all_of_them=False)", "asked.regions"),
+        rewritten(
+            flush,
+            "_stops",
+            "_candidates(facts.datanodes[pod.name], all_of_them=False, lives=pod.ready)",
+            "asked.regions",
+        ),
         stories.test_who_does_not_flush_among_the_second_thousand_stops_the_restart_and_all_flush_anew_when_it_has,
+    ),
+    (
+        rewritten(DatanodeGate, "noted", "epoch == before.epoch", "True"),
+        stories.test_a_container_that_begins_anew_while_its_restart_waits_is_the_process_that_goes,
+    ),
+    (
+        rewritten(health, "_is_expected", "entry.gone_time is not None", "True"),
+        stories.test_a_datanode_that_fails_while_its_restart_waits_is_not_one_that_restarts,
     ),
     (
         rewritten(DatanodeGate, "measured_anew", "return measured_anew(entry, status, self.facts)", "return entry"),

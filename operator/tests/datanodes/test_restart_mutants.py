@@ -463,8 +463,12 @@ MUTANTS: tuple[Mutant, ...] = (
         unlogged.test_that_rows_are_given_up_is_said_by_whose_word_also_where_that_was_there_before,
     ),
     (
-        rewritten(flush, "_unlogged", " and region.leads", ""),
+        rewritten(flush, "_unlogged", " and (region.leads or lives)", ""),
         unlogged.test_what_a_datanode_that_is_down_had_in_memory_stops_nothing,
+    ),
+    (
+        rewritten(flush, "_unlogged", "(region.leads or lives)", "region.leads"),
+        unlogged.test_what_a_datanode_that_serves_has_in_memory_is_waited_for_whatever_reports_say_of_who_leads,
     ),
     (
         rewritten(flush, "_stops", ', "reason": reason}', "}"),

@@ -9,8 +9,10 @@ from seawall.domain.datanodes.diagnosis import diagnose
 from seawall.domain.datanodes.facts import BadRecord, Facts
 from seawall.domain.rollout.workload import Template, Termination
 from seawall.domain.rollout_reasons import FailureReason
+from seawall.domain.times import ROLLOUT_STUCK
 from tests.domain.datanodes.builders import (
     KILLED,
+    NOW,
     make_facts,
     make_statefulset,
     with_datanode,
@@ -37,6 +39,17 @@ def message(facts: Facts) -> str:
 
 def test_nothing_ails_datanodes_that_serve() -> None:
     assert diagnose(make_facts()) == ()
+
+
+def test_one_that_goes_ails_nothing_in_its_time_and_does_not_serve_when_that_is_long_over() -> None:
+    """On a node that is gone nobody ends it, and its StatefulSet makes no other."""
+    facts = with_pod(make_facts(), 1, ready=False, gone_by=NOW)
+    assert diagnose(facts) == ()
+    late = replace(facts, now=NOW + ROLLOUT_STUCK)
+    assert ailment(late) is FailureReason.NOT_SERVING
+    assert "its pod does not go, and none is made instead: is its node there?" in message(late)
+    assert ailment(replace(crashing(), now=NOW)) is not FailureReason.NOT_SERVING
+    assert ailment(replace(with_pod(crashing(), 1, gone_by=NOW), now=late.now)) is FailureReason.NOT_SERVING
 
 
 def test_a_log_that_starts_after_the_replay_start_is_told_before_all_else() -> None:

@@ -13,7 +13,7 @@ from seawall.domain.datanodes.from_ledger import datanodes_by_id
 from seawall.domain.dataplane.in_memory import InMemory
 from seawall.domain.ledger.declarations import Grounds
 from seawall.domain.ledger.restarts import pod_that_restarts
-from tests.domain.datanodes.test_from_ledger import REPORTS, SNAPSHOT, sources
+from tests.domain.datanodes.test_from_ledger import REPORTS, SNAPSHOT, make_report, sources
 from tests.domain.datanodes.test_transcripts import asked_to_flush, limited
 from tests.domain.datanodes.world import World
 
@@ -94,6 +94,17 @@ def test_what_a_datanode_that_is_down_had_in_memory_stops_nothing() -> None:
     assert world.evicted == ["datanode-0", "datanode-1"]
 
 
+def test_what_a_datanode_that_serves_has_in_memory_is_waited_for_whatever_reports_say_of_who_leads() -> None:
+    """They may be late, or the region on its way: its process is there, and has the rows."""
+    world = asked(SIZE, flushes=False)
+    node = world.nodes[1]
+    regions = tuple(replace(region, leads=False) for region in node.datanode.regions)
+    node.datanode = replace(node.datanode, regions=regions)
+    world.run(900)
+    assert "datanode-1" not in world.evicted
+    assert world.status.reason == "UnloggedNotFlushed"
+
+
 def test_one_with_little_in_memory_when_it_was_asked_is_asked_as_if_anew() -> None:
     """It is written to faster than it flushes, so that it never has less."""
     world = stopped()
@@ -131,6 +142,14 @@ def test_the_ledger_tells_what_they_have_in_memory() -> None:
     found = datanodes_by_id(sources(snapshot=replace(SNAPSHOT, unlogged=frozenset({1, 2}))))[1]
     sizes = {report.region_id: report.memtable_bytes for report in REPORTS}
     assert {region.region: region.unlogged_bytes for region in found.regions} == {1: sizes[1], 2: 0}
+
+
+def test_what_a_former_leader_said_last_is_in_nobodys_memory() -> None:
+    """Its report stays for as long as the metasrv leads."""
+    former = make_report(1, 9, 100, memtable=1 << 30)
+    found = datanodes_by_id(sources(reports=(former, *REPORTS), snapshot=replace(SNAPSHOT, unlogged=frozenset({1}))))[1]
+    sizes = {report.region_id: report.memtable_bytes for report in REPORTS}
+    assert {region.region: region.unlogged_bytes for region in found.regions} == {1: sizes[1], 2: None}
 
 
 @pytest.mark.parametrize(

@@ -43,18 +43,18 @@ def flush(status: RestartStatus, pod: Pod, facts: Facts, stage: RollStage = Roll
         return None
     message = f"regions of {pod.name} flush before its restart"
     if asked is None or asked.uid != pod.uid:
-        regions = _candidates(datanode, all_of_them=_is_wanted(status, pod, facts))
+        regions = _candidates(datanode, all_of_them=_is_wanted(status, pod, facts), lives=pod.ready)
         if not regions:
             return None
         found = FlushBefore(uid=pod.uid, start_time=facts.now, regions=regions)
         return changed(status, Reason.FLUSHING, message, stage=stage, flush=found)
     waited_for = _waited_for(asked, datanode)
     is_late = facts.now >= asked.start_time + ROLLOUT_TIMEOUT
-    lost = _unlogged(waited_for, datanode) if is_late else ()
+    lost = _unlogged(waited_for, datanode, lives=pod.ready) if is_late else ()
     if lost and facts.override is None:
         return _stops(status, asked, pod, facts, lost=lost, stage=stage)
     if not waited_for or is_late:
-        rest = _not_asked(asked, datanode, all_of_them=_is_wanted(status, pod, facts))
+        rest = _not_asked(asked, datanode, all_of_them=_is_wanted(status, pod, facts), lives=pod.ready)
         if rest:
             update = {"stage": stage, "flush": FlushBefore(uid=pod.uid, start_time=facts.now, regions=rest)}
         else:
@@ -76,7 +76,7 @@ def _stops(
     reason, stage = Reason.UNLOGGED_NOT_FLUSHED, RollStage.WAITING if stage is RollStage.FLUSHING else stage
     update: dict[str, object] = {"stage": stage, "reason": reason}  # with which it is said before they are asked again
     if facts.now >= asked.start_time + ROLLOUT_AGAIN:
-        regions = _candidates(facts.datanodes[pod.name], all_of_them=False)
+        regions = _candidates(facts.datanodes[pod.name], all_of_them=False, lives=pod.ready)
         update["flush"] = FlushBefore(uid=pod.uid, start_time=facts.now - ROLLOUT_TIMEOUT, regions=regions)
     stopped = status.model_copy(update=update)
     cure = f"Look for FlushFailed among the events; {OVERRIDE_ANNOTATION}: <reason>@<expiry> gives them up"
@@ -95,9 +95,9 @@ def _loss(pod: Pod, lost: tuple[int, ...]) -> str:
     return f"rows of {pod.name} that no log has did not flush, and a restart would lose them (regions {few(lost)})"
 
 
-def _unlogged(regions: tuple[int, ...], datanode: Datanode) -> tuple[int, ...]:
+def _unlogged(regions: tuple[int, ...], datanode: Datanode, *, lives: bool) -> tuple[int, ...]:
     """Those of them whose rows in memory are nowhere else; of a process that is gone there are none any more."""
-    found = {region.region for region in datanode.regions if region.unlogged_bytes and region.leads}
+    found = {region.region for region in datanode.regions if region.unlogged_bytes and (region.leads or lives)}
     return tuple(region for region in regions if region in found)
 
 
@@ -112,9 +112,14 @@ def _is_wanted(status: RestartStatus, pod: Pod, facts: Facts) -> bool:
     return Blocker.REPLAY_TOO_LONG in {each.reason for each in found}
 
 
-def _candidates(datanode: Datanode, *, all_of_them: bool, beyond: int = -1) -> tuple[AskedFlush, ...]:
-    """Those with rows in memory: whose rows no log has, with ids beyond this one; then who would replay most."""
-    found = [region for region in datanode.regions if region.in_memory and region.leads]
+def _candidates(datanode: Datanode, *, all_of_them: bool, lives: bool, beyond: int = -1) -> tuple[AskedFlush, ...]:
+    """Those with rows in memory: whose rows no log has, with ids beyond this one; then who would replay most.
+
+    `lives`: its pod serves, so of those whose rows no log has it has them, whatever reports say of who leads: they may
+    be late, or the region on its way to another datanode.
+    """
+    found = [region for region in datanode.regions if region.in_memory]
+    found = [region for region in found if region.leads or (lives and region.unlogged_bytes is not None)]
     found = [region for region in found if all_of_them or region.unlogged_bytes is not None]
     found = [region for region in found if region.unlogged_bytes is None or region.region > beyond]
     found.sort(key=_turn)
@@ -129,13 +134,13 @@ def _turn(region: RegionFacts) -> tuple[bool, int, int]:
     return is_logged, -(region.entries or 0) if is_logged else 0, region.region
 
 
-def _not_asked(asked: FlushBefore, datanode: Datanode, *, all_of_them: bool) -> tuple[AskedFlush, ...]:
+def _not_asked(asked: FlushBefore, datanode: Datanode, *, all_of_them: bool, lives: bool) -> tuple[AskedFlush, ...]:
     """The next ones, while there are any whose rows no log has: they did not all fit into what was asked."""
     if len(asked.regions) < MAX_REGIONS or asked.regions[-1].unlogged_bytes is None:
         return ()
     ids = [int(each.region_id) for each in asked.regions]
     beyond = ids[-1] if ids == sorted(ids) else -1  # an older version asked in another order
-    found = _candidates(datanode, all_of_them=all_of_them, beyond=beyond)
+    found = _candidates(datanode, all_of_them=all_of_them, lives=lives, beyond=beyond)
     return found if found and found[0].unlogged_bytes is not None else ()
 
 

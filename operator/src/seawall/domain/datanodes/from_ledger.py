@@ -65,8 +65,8 @@ def datanodes_by_id(sources: Sources) -> dict[int, Datanode]:
 def _regions(sources: Sources, ledger: Ledger) -> dict[int, list[RegionFacts]]:
     """By datanode the regions whose route names it."""
     case = ledger.case
-    flushed, in_memory = offsets.flushed_to(case.regions), RegionReports.of(sources.read.reports).bytes_in_memory
-    unlogged = sources.read.snapshot.unlogged
+    flushed, unlogged = offsets.flushed_to(case.regions), sources.read.snapshot.unlogged
+    in_memory = RegionReports.of(sources.read.reports).bytes_in_memory_by_datanode
     found: dict[int, list[RegionFacts]] = {}
     for row, name in enumerate(ledger.topics.names):
         first, last = np.searchsorted(case.regions.topic, [row, row + 1])
@@ -76,7 +76,7 @@ def _regions(sources: Sources, ledger: Ledger) -> dict[int, list[RegionFacts]]:
             leads = (
                 case.regions.epoch.at(at) is not None and not case.regions.opening[at] and not case.freshness.stale[at]
             )
-            size = in_memory.get(replay.region, 0)
+            size = in_memory.get((replay.region, replay.datanode), 0)
             region = RegionFacts(
                 region=replay.region,
                 topic=name,

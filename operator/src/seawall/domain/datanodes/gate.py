@@ -13,7 +13,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from seawall.api.v1alpha1.disruption import Disruption, DisruptionKind
+from seawall.api.v1alpha1.disruption import Disruption, DisruptionKind, RestartedDatanode
 from seawall.api.v1alpha1.rollout import RestartStatus, RollStage
 from seawall.domain.datanodes import template
 from seawall.domain.datanodes.actions import RolloutAction, SetPartition
@@ -30,7 +30,7 @@ from seawall.domain.datanodes.replay import measure
 from seawall.domain.datanodes.requests import Cause, due_pods, is_kept_back
 from seawall.domain.decision import Decision
 from seawall.domain.rollout.actions import Evict
-from seawall.domain.rollout.decision import changed, decided, journaled, meanwhile
+from seawall.domain.rollout.decision import changed, decided, journaled, meanwhile, saying
 from seawall.domain.rollout.finish import restarts
 from seawall.domain.rollout.gate import RolloutGate
 from seawall.domain.rollout.refusal import Refusal
@@ -146,6 +146,16 @@ class DatanodeGate(RolloutGate[RestartStatus, RolloutAction, Pod]):
         """What it replays, and how long it may take, by the newest report of the process that goes."""
         return measured_anew(entry, status, self.facts)
 
+    def noted(self, entry: Disruption, member: Pod) -> Disruption:
+        """Its container may have ended and begun anew where it is, since the journal has it."""
+        datanode = self.facts.datanodes.get(member.name)
+        if datanode is None or datanode.recorded_epoch is None:
+            return entry
+        before, epoch = entry.datanode or RestartedDatanode(id=datanode.id), datanode.recorded_epoch
+        if epoch == before.epoch:
+            return entry
+        return entry.model_copy(update={"datanode": before.model_copy(update={"epoch": epoch})})
+
     def gone(self, status: RestartStatus, entry: Disruption) -> RollDecision:
         """Maintenance stays for as long as the replay may take."""
         lease = kept_until(status, self.facts, timedelta(seconds=entry.budget_seconds))
@@ -181,6 +191,10 @@ class DatanodeGate(RolloutGate[RestartStatus, RolloutAction, Pod]):
             return None
         if self.refusal(status, member, is_chosen=True) is not None:
             return None
+        tried = flush(status, member, self.facts, RollStage.STALLED)
+        if tried is not None:  # in the words of what stalls: each flush would be an event
+            is_stuck = tried.verdict.reason == Reason.UNLOGGED_NOT_FLUSHED
+            return tried if is_stuck else saying(tried, Reason.BUDGET_EXCEEDED, status.message)
         return restarts(status, member.name, Evict(member, self._passed(status, member)), self.forbidden)
 
     def left_out(self, status: RestartStatus, entry: Disruption) -> Decision[DatanodeRoll, RolloutAction] | None:

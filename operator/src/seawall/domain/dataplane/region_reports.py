@@ -131,6 +131,13 @@ class RegionReports(Sequence[RegionReport]):
             found[region] = max(size, found.get(region, 0))
         return found
 
+    @property
+    def bytes_in_memory_by_datanode(self) -> dict[tuple[int, int], int]:
+        """The same by region and datanode: the last report of one that is gone stays for long."""
+        rows = self.with_rows_in_memory
+        keys = zip(rows.region.tolist(), rows.datanode.tolist(), strict=True)
+        return dict(zip(keys, rows.memtable_bytes.tolist(), strict=True))
+
     def __len__(self) -> int:
         return len(self.region)
 

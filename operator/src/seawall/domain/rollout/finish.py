@@ -34,6 +34,8 @@ def finish(
     left_out = gate.left_out(status, entry) if member is None else None
     if left_out is not None:
         return left_out
+    if member is not None and member.uid == entry.uid:
+        entry = gate.noted(entry, member)
     if entry.gone_time is not None:
         return _returns(status, entry, member, gate)
     if member is None or member.uid != entry.uid or member.gone_by is not None:
@@ -61,9 +63,14 @@ def _act(status: StatusT, member: MemberT, gate: RolloutGate[StatusT, ActionT, M
 
 
 def _goes(
-    status: StatusT, entry: Disruption, uid: str, gate: RolloutGate[StatusT, ActionT, MemberT]
+    status: StatusT,
+    entry: Disruption,
+    uid: str,
+    gate: RolloutGate[StatusT, ActionT, MemberT],
+    again: MemberT | None = None,
 ) -> Decision[Roll[StatusT], ActionT]:
     found = gate.measured_anew(status, entry)
+    found = found if again is None else gate.noted(found, again)
     return journaled(found.model_copy(update={"uid": uid, "gone_time": gate.now}), gate.gone(status, found))
 
 
@@ -77,7 +84,7 @@ def _returns(
         message = f"{entry.name} serves again after {elapsed} s"
         return journaled(None, changed(gate.is_done(status, entry, member), Reason.BEGINS, message, **update))
     if member is not None and gate.goes_again(entry, member):
-        return _goes(status, entry, member.uid, gate)
+        return _goes(status, entry, member.uid, gate, again=member)
     mended = None if member is None else gate.mends(status, entry, member)
     if mended is not None:
         return journaled(entry, mended)

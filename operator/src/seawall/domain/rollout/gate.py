@@ -118,6 +118,10 @@ class RolloutGate(Protocol[StatusT, ActionT, MemberT]):
         """It goes, or what is done right before that."""
         ...
 
+    def noted(self, entry: Disruption, member: MemberT) -> Disruption:
+        """The entry, with which process it is that goes, as long as its pod is there."""
+        return entry
+
     def measured_anew(self, status: StatusT, entry: Disruption) -> Disruption:
         """The entry as it goes: it may have waited for hours since it was written."""
         return entry
