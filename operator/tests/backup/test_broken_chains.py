@@ -78,7 +78,7 @@ def goes(*restores: WALRestore, rows: tuple[BackupChain, ...] = ROWS) -> list[st
 def listed(rows: tuple[BackupChain, ...], *restores: WALRestore) -> tuple[BackupChain, ...]:
     """The list of the policy's next status."""
     found = policy(rows)
-    return chains.list_chains(found.status, OwnBackups.of(found, (), ()), (), restores, HOUR).rows
+    return chains.list_chains(found.status, OwnBackups.of(found, (), ()), (), restores, HOUR, now=START).rows
 
 
 def test_the_last_chain_that_comes_back_stays() -> None:

@@ -130,7 +130,7 @@ class Story:
         for _ in range(2):
             policy = self.policy
             own = OwnBackups.of(policy, self.backups(), ())
-            listed = list_chains(policy.status, own, self.backups(), (), self.between)
+            listed = list_chains(policy.status, own, self.backups(), (), self.between, now=self.ours)
             update = {"chains": listed.rows, "retention_time": listed.time}
             self.kube.replace_status(policy, policy.status.model_copy(update=update))
             gone = {each.name for each in listed.rows if each.gone}

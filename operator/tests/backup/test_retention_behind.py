@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from datetime import timedelta
+
+from seawall.api.v1alpha1.backup import WALBackup
 from seawall.api.v1alpha1.backup_policy import Retention
 from seawall.domain.backup import chains
 from seawall.domain.backup.runs import OwnBackups
@@ -28,7 +32,7 @@ def applied(world: Story, retention: Retention = WEEKS, *, is_suspended: bool = 
     policy = world.policy
     own = OwnBackups.of(policy, world.backups(), ())
     between = None if is_suspended else world.between
-    listed = chains.list_chains(policy.status, own, world.backups(), (), between)
+    listed = chains.list_chains(policy.status, own, world.backups(), (), between, now=world.ours)
     (found,) = chains.retention_condition(listed, own, retention, ConditionBuilder((), 1, world.ours))
     return found.status, found.reason, found.message
 
@@ -68,7 +72,34 @@ def test_a_clock_that_is_ahead_is_said() -> None:
     assert world.deleted == []
 
 
+def test_an_api_server_whose_clock_is_ahead_moves_nothing_on_faster_than_time_passes() -> None:
+    """Backups say by its clock alone when they were made, and when they completed."""
+    world = made(Story(), 4, 1)
+    policy, now = world.policy, world.ours
+    assert policy.status.retention_time is not None
+    world.back_up(full=True)  # which the policy has not heard of
+    ahead = [_ahead(each) for each in world.backups()]
+    own = OwnBackups.of(policy, ahead, ())
+    listed = chains.list_chains(policy.status, own, ahead, (), world.between, now=now)
+    assert listed.time == now
+    first = policy.status.model_copy(update={"retention_time": None, "chains": ()})
+    assert chains.list_chains(first, own, ahead, (), world.between, now=now).time == now
+
+
+def _ahead(backup: WALBackup) -> WALBackup:
+    """By a clock that is a month ahead."""
+    month, status = timedelta(days=30), backup.status
+    metadata = backup.metadata.model_copy(update={"creation_timestamp": backup.metadata.creation_timestamp + month})
+    ended = status.completion_time
+    update = {"completion_time": None if ended is None else ended + month}
+    return replace(backup, metadata=metadata, status=status.model_copy(update=update))
+
+
 MUTANTS: tuple[Mutant, ...] = (
+    (
+        rewritten(chains, "_newest", ", _completed(backup), now)", ", _completed(backup))"),
+        test_an_api_server_whose_clock_is_ahead_moves_nothing_on_faster_than_time_passes,
+    ),
     (
         rewritten(chains, "_retention_state", "behind is not None", "False"),
         test_a_retention_that_falls_behind_says_so_until_backups_are_scheduled_more_rarely,

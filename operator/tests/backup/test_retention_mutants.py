@@ -23,7 +23,7 @@ Patch = pytest.MonkeyPatch
 def in_one_jump(patch: Patch) -> None:
     """A backup moves the time on by whatever the clocks say."""
     honest = chains._moved
-    patch.setattr(chains, "_moved", lambda time, backup, _: honest(time, backup, timedelta(days=9999)))
+    patch.setattr(chains, "_moved", lambda time, backup, _, now: honest(time, backup, timedelta(days=9999), now))
 
 
 def behind_its_time(patch: Patch) -> None:

@@ -11,6 +11,8 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from sparkjob.fields import Fields
 from wal_backup.__main__ import main
 from wal_backup.chain import read_chains
@@ -180,6 +182,19 @@ def a_manifest_that_nobody_can_read_keeps_its_chain() -> None:
         found = each.expire()
         assert (found.problem, found.gone) == (Problem.LEFT_ALONE, (OLDER,))
         assert each.left()[OLD] == 4
+
+
+def a_chain_whose_manifests_are_not_listed_stays() -> None:
+    """A gateway that has failed over, or a dropped cache: what keeps the chain is in what is not listed."""
+    honest = Store.names
+
+    def lags(self: Store, path: str) -> list[str]:
+        return [] if f"/{OLD}/" in path else honest(self, path)
+
+    with stock() as each, pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Store, "names", lags)
+        found = each.expire(OLDER, OLD)
+        is_left_alone(found, each.left(), (OLDER,), "and does not list it")
 
 
 def the_chain_of_the_backup_itself_stays() -> None:

@@ -71,6 +71,19 @@ def refused(answer: Answer, *words: str) -> None:
     assert "plan" not in answer.summary
 
 
+def test_a_topic_that_only_older_backups_have_is_not_left_out_where_the_database_reads_it(story: Story) -> None:
+    """Kafka did not answer for it when the newest one was made: the onset of what people restore for."""
+    one, other, plan = story.one, story.other, story.restores.plan
+    write_raw(story.bed, one, [(b"k", b"v22", None, T0)])
+    third = story.bed.back_up((one, 22, 23), parent=story.second, name="third")
+    assert third.summary["outcome"] == "Passed", third.summary
+    second, reads = story.second.summary["manifest"]["name"], {other: {"readsFrom": 19, "end": 20}}
+    refused(plan(needs=reads), f"does not have topic {other}", "reads from 19", f"{second} has it up to offset 20")
+    for passes in (plan(), plan(one, needs=reads), plan(needs={other: {"readsFrom": 20, "end": 20}})):
+        assert passes.summary["outcome"] == "Passed", passes.summary
+    assert plan(other, backup=second, needs=reads).summary["outcome"] == "Passed"
+
+
 def test_targets_and_what_they_refuse(story: Story) -> None:
     plan, one, other = story.restores.plan, story.one, story.other
     latest = story.topics()

@@ -103,8 +103,8 @@ def longest_path(found: Mapping[str, StoredManifest]) -> tuple[tuple[StoredManif
     """The longest path from a full backup in which each names the one before, and why others are in none.
 
     Two children of one parent are both true. Of two backups that is a problem, and named; of two attempts of one it is
-    not: the first died when its manifest was there. The longer path counts; of two as long the one that was finished
-    later.
+    not: the first died, or was given up, when its manifest was there or came late. The longer path counts; of two as
+    long that of the later attempt, which is the one that its WALBackup names, whatever the clocks of two nodes say.
     """
     children, problems = defaultdict[str, list[str]](list), list[str]()
     roots = [file for file, each in found.items() if each.manifest.parent is None]
@@ -122,7 +122,8 @@ def longest_path(found: Mapping[str, StoredManifest]) -> tuple[tuple[StoredManif
         if len({found[file].manifest.backup for file in files}) > 1:
             problems.append(f"{' and '.join(files)} follow {parent_name}")
     paths = [path for root in roots for path in _paths(root, children)]
-    best = max(paths, key=lambda path: (len(path), found[path[-1]].manifest.finished_time), default=())
+    last = {path: found[path[-1]].manifest for path in paths}
+    best = max(paths, key=lambda path: (len(path), last[path].attempt, last[path].finished_time), default=())
     return tuple(found[file] for file in best), tuple(problems)
 
 

@@ -111,10 +111,10 @@ def _delete(store: Store, backup: Manifest, chain: NamedChain) -> None:
 
 
 def _manifests(store: Store, folder: str, backup: Manifest, chain: NamedChain) -> list[StoredManifest]:
-    """All manifests of a chain that may go; none: a deletion got so far before.
+    """All manifests of a chain that may go; none: a deletion got so far before, as the full backup's goes last.
 
     Raises:
-        LeftAlone: it may not go.
+        LeftAlone: it may not go, or the store does not list what it has.
     """
     if chain.name == backup.chain:
         raise LeftAlone(f"chain {chain.name} has this backup itself")
@@ -130,6 +130,8 @@ def _manifests(store: Store, folder: str, backup: Manifest, chain: NamedChain) -
         if why is not None:
             raise LeftAlone(f"chain {chain.name} is left alone: {file} {why}")
         found.append(StoredManifest(manifest, digest_of_manifest(content)))
+    if not found and store.size(f"{manifests_folder(folder)}/{chain.full.name}") is not None:
+        raise LeftAlone(f"chain {chain.name} is left alone: the store has {chain.full.name}, and does not list it")
     if found and chain.full.digest not in {each.digest for each in found}:
         raise LeftAlone(f"chain {chain.name} is left alone: its full backup is not the one that was made")
     return found

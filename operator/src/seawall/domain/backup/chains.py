@@ -70,8 +70,13 @@ def list_chains(
     backups: Sequence[WALBackup],
     restores: Sequence[WALRestore],
     between: timedelta | None,
+    *,
+    now: datetime,
 ) -> Listed:
-    """The list with what has ended since; `between` is the time from one backup to the next, None: nobody knows."""
+    """The list with what has ended since; `between` is the time from one backup to the next, None: nobody knows.
+
+    `now` is the operator's clock: all times of a backup are the API server's.
+    """
     rows, time, is_full = {each.name: each for each in status.chains}, status.retention_time, False
     for backup in own.all:
         chain, place = backup.status.chain or "", _place(backup)
@@ -83,12 +88,12 @@ def list_chains(
             is_full = True
             continue
         rows[chain] = _begun(backup, time) if chain not in rows else _continued(rows[chain], backup, place)
-        time = _moved(time, backup, between)
+        time = _moved(time, backup, between, now)
     gone = {name for each in own.all if each.status.expiry is not None for name in each.status.expiry.gone}
     left = {each.status.chain for each in own.all}
     marked = (row.model_copy(update={"gone": True}) if row.name in gone else row for row in rows.values())
     there = (as_restored(_kept(row, backups), restores) for row in marked if not row.gone or row.name in left)
-    return Listed(tuple(there), time, is_full, None if own.last is None else _newest(own.last), between)
+    return Listed(tuple(there), time, is_full, None if own.last is None else _newest(own.last, now), between)
 
 
 def _place(backup: WALBackup) -> int | None:
@@ -134,16 +139,16 @@ def _completed(backup: WALBackup) -> datetime:
     return backup.status.completion_time or backup.metadata.creation_timestamp
 
 
-def _newest(backup: WALBackup) -> datetime:
+def _newest(backup: WALBackup, now: datetime) -> datetime:
     """When it completed: both clocks, ours and the API server's, must say so."""
-    return min(backup.metadata.creation_timestamp, _completed(backup))
+    return min(backup.metadata.creation_timestamp, _completed(backup), now)
 
 
-def _moved(time: datetime | None, backup: WALBackup, between: timedelta | None) -> datetime | None:
+def _moved(time: datetime | None, backup: WALBackup, between: timedelta | None, now: datetime) -> datetime | None:
     """From when the window counts back: it goes in steps, whatever clocks say."""
     if backup.status.stage is not JobStage.COMPLETED:
         return time
-    newest = _newest(backup)
+    newest = _newest(backup, now)
     if time is None:
         return newest
     return max(time, min(newest, time + 2 * (between or timedelta(0))))

@@ -64,7 +64,7 @@ def decide(policy: WALBackupPolicy, observed: Observed) -> BackupPolicyDecision:
         return silent(policy, "the policy is being deleted, and its objects with it; what is in the store stays")
     own = OwnBackups.of(policy, observed.backups, observed.holds)
     between = expected_period(policy, observed.now)
-    listed = list_chains(policy.status, own, observed.backups, observed.restores, between)
+    listed = list_chains(policy.status, own, observed.backups, observed.restores, between, now=observed.now)
     case = Case(policy, own, observed, last_run_time(policy, own, observed.now), listed)
     plan = _plan(case)
     drills = plan_drills(policy, own.last, observed.restores, observed.cluster, observed.now)

@@ -33,7 +33,9 @@ def make_plan(store: Store, request: PlanRequest) -> Plan:
     objects = [each for stored in path for each in objects_of(folder, stored.manifest)]
     _require_whole(store, path, objects)
     manifests = [stored.manifest for stored in path]
+    point = manifests[-1].restore_point if isinstance(request.target, Point) else None
     names, left_out = _choose(manifests, request)
+    _require_none_is_missed(left_out, manifests, request, point)
     backups = [{topic.name: topic for topic in manifest.topics} for manifest in manifests]
     stretches = [find_stretch(backups, name) for name in names]
     try:
@@ -45,7 +47,6 @@ def make_plan(store: Store, request: PlanRequest) -> Plan:
         plan_topic(stretch, end, request.pad_to.get(stretch.name, 0), _missing(stretch, request))
         for stretch, end in zip(stretches, ends, strict=True)
     )
-    point = manifests[-1].restore_point if isinstance(request.target, Point) else None
     for topic in topics:
         _require_fit(topic, request.needs.get(topic.name) if point is None else _needs_of(topic, point))
     read = {section.object for topic in topics for section in topic.sections}
@@ -84,6 +85,33 @@ def _require_fit(topic: TopicPlan, needs: Needs | None) -> None:
             f"topic {topic.name} would end at offset {topic.pad_end}, and the database has entries up to "
             f"{needs.end - 1}: it would skip new rows when it replays; set padAboveFlushed"
         )
+
+
+def _require_none_is_missed(
+    left_out: tuple[str, ...], manifests: list[Manifest], request: PlanRequest, point: RestorePoint | None
+) -> None:
+    """Refuses to leave out a topic of which the chain has what the database reads, and its newest backup nothing.
+
+    At a point, what the snapshot reads.
+
+    Raises:
+        Refused: there is one: Kafka had lost it, or did not answer for it, when that backup was made.
+    """
+    newest = manifests[-1].name
+    for name in left_out:
+        needs = request.needs.get(name) if point is None else Needs(point.reads_from.get(name), 0)
+        older, end = next(
+            (manifest.name, topic.end)
+            for manifest in reversed(manifests)
+            for topic in manifest.topics
+            if topic.name == name
+        )
+        if needs is not None and needs.reads_from is not None and needs.reads_from < end:
+            how = f": restore it from that one (spec.backup, spec.topics), and all others from {newest} by spec.topics"
+            raise Refused(
+                f"backup {newest} does not have topic {name}, which the database reads from {needs.reads_from}, and "
+                f"{older} has it up to offset {end}{how if point is None else ''}"
+            )
 
 
 def _require_whole(store: Store, path: tuple[StoredManifest, ...], objects: list[ObjectToCheck]) -> None:

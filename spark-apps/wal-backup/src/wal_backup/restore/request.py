@@ -76,7 +76,7 @@ class PlanRequest:
         topics: names, or patterns with * and ?.
         pad_to: by topic, the offset at which its log shall end at least.
         names: the topics that may be restored, in an order by which the summary says which of them are; None: any.
-        needs: by topic, what its log must fit; a topic that is not restored does not matter.
+        needs: by topic, what its log must fit; one that only older backups have is not left out if that is needed.
     """
 
     place: Place
