@@ -69,31 +69,25 @@ def unlogged(*, busy: bool) -> World:
         world.data_plane.regions[region].memtable_bytes = 1 << 20
     world.data_plane.busy |= set(mine) if busy else set()
     world.data_plane.stopped.discard(0)
+    (key,) = (each for each in world.datanodes.running if each.name == FIRST)
+    world.datanodes.running[key] = replace(world.datanodes.running[key], ready=False)
+    waits(world, seconds=60)
     return world
 
 
 def test_what_one_that_does_not_come_up_has_in_memory_alone_is_flushed_before_it_is_made_anew() -> None:
     world = unlogged(busy=False)
-    lead_again(world)
-    world.datanodes.edit_template(SET, world.datanodes.statefulsets[SET].partition)
+    correct(world)
     waits(world, seconds=200)
     assert world.went[:2] == [FIRST, FIRST]
 
 
 def test_one_that_does_not_flush_what_it_has_in_memory_alone_is_not_made_anew() -> None:
     world = unlogged(busy=True)
-    lead_again(world)
-    world.datanodes.edit_template(SET, world.datanodes.statefulsets[SET].partition)
+    correct(world)
     waits(world, seconds=300)
     assert world.went == [FIRST]
     assert world.restart().reason == "UnloggedNotFlushed"
-
-
-def lead_again(world: World) -> None:
-    """Its pod stays as it is, not Ready."""
-    (key,) = (each for each in world.datanodes.running if each.name == FIRST)
-    world.datanodes.running[key] = replace(world.datanodes.running[key], ready=False)
-    waits(world, seconds=60)
 
 
 def test_an_edit_mends_nothing_before_kubernetes_has_looked_at_it() -> None:

@@ -58,7 +58,7 @@ MUTANTS: tuple[Mutant, ...] = (
         stories.test_who_does_not_flush_among_the_second_thousand_stops_the_restart_and_all_flush_anew_when_it_has,
     ),
     (
-        rewritten(DatanodeGate, "noted", "epoch == before.epoch", "True"),
+        rewritten(entry, "noted", "epoch == before.epoch", "True", gate),
         stories.test_a_container_that_begins_anew_while_its_restart_waits_is_the_process_that_goes,
     ),
     (

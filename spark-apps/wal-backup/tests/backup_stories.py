@@ -218,11 +218,6 @@ def a_log_that_is_another_one() -> None:
         assert find_trouble([wanted], {"t": state}) is not None, state
 
 
-def at_the_end_of(manifest: Manifest) -> str:
-    """A later time."""
-    return manifest.finished_time.replace(manifest.finished_time[:4], "2999", 1)
-
-
 def children_that_are_none() -> None:
     example = parse_manifest(gzip.compress(EXAMPLE.read_bytes()), "example")
     full = StoredManifest(replace(example, parent=None, sequence=0), "a" * 64)
@@ -245,7 +240,7 @@ def children_that_are_none() -> None:
         {"full": full, "child": StoredManifest(child, "b" * 64), "again": StoredManifest(child, "e" * 64)}
     )
     assert problems == (), "two attempts of one backup are no fork"
-    late = StoredManifest(replace(child, finished_time=at_the_end_of(child)), "e" * 64)
+    late = StoredManifest(replace(child, finished_time=f"2999{child.finished_time[4:]}"), "e" * 64)
     second = StoredManifest(replace(child, attempt=child.attempt + 1), "b" * 64)
     best, _ = longest_path({"full": full, "late": late, "second": second})
     assert best[-1] is second, "whatever its node's clock said"

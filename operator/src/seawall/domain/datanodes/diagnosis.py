@@ -10,9 +10,8 @@ from seawall.api.v1alpha1.rollout import MeasuredReplay
 from seawall.domain.datanodes.checks import Candidate
 from seawall.domain.datanodes.facts import Facts
 from seawall.domain.datanodes.replay import replay_seconds, startup_seconds
-from seawall.domain.rollout.workload import Pod, Termination
+from seawall.domain.rollout.workload import Pod, Termination, is_stuck
 from seawall.domain.rollout_reasons import FailureReason
-from seawall.domain.times import ROLLOUT_STUCK
 
 CRASHING_RESTARTS = 2
 """A container that ended once may have been unlucky."""
@@ -68,7 +67,7 @@ def is_crashing(pod: Pod) -> bool:
 
 
 def _diagnose(pod: Pod, facts: Facts, measured: MeasuredReplay | None) -> Diagnosis | None:
-    if facts.serves(pod) or (pod.is_terminating and not _is_stuck(pod, facts)):
+    if facts.serves(pod) or (pod.is_terminating and not is_stuck(pod.gone_by, facts.now)):
         return None
     if pod.is_terminating or not is_crashing(pod) or pod.last_termination is None:
         return Diagnosis(pod.name, FailureReason.NOT_SERVING, _serving(pod, facts))
@@ -78,11 +77,6 @@ def _diagnose(pod: Pod, facts: Facts, measured: MeasuredReplay | None) -> Diagno
         if clause is not None:
             return Diagnosis(pod.name, ailment, clause)
     return Diagnosis(pod.name, FailureReason.CRASHES, _last_word(patient.last))
-
-
-def _is_stuck(pod: Pod, facts: Facts) -> bool:
-    """Whether it should have gone long ago: of one on a node that is gone the StatefulSet makes no other."""
-    return pod.gone_by is not None and facts.now >= pod.gone_by + ROLLOUT_STUCK
 
 
 def _is_out_of_range(patient: _Patient) -> str | None:
@@ -138,5 +132,6 @@ def _serving(pod: Pod, facts: Facts) -> str:
     if datanode is None:
         return "the database says nothing of it"
     state = "" if pod.ready else "the pod is not Ready, "
-    state = "its pod does not go, and none is made instead: is its node there? " if _is_stuck(pod, facts) else state
+    if is_stuck(pod.gone_by, facts.now):
+        state = "its pod does not go, and none is made instead: is its node there? "
     return f"{state}{datanode.leading} of {len(datanode.regions)} regions lead"

@@ -38,6 +38,16 @@ def measured_anew(entry: Disruption, status: RestartStatus, facts: Facts) -> Dis
     return entry.model_copy(update={"datanode": found, "budget_seconds": _budget_seconds(found, facts)})
 
 
+def noted(entry: Disruption, datanode: Datanode | None) -> Disruption:
+    """With the epoch of the process that reports now."""
+    if datanode is None or datanode.recorded_epoch is None:
+        return entry
+    before, epoch = entry.datanode or RestartedDatanode(id=datanode.id), datanode.recorded_epoch
+    if epoch == before.epoch:
+        return entry
+    return entry.model_copy(update={"datanode": before.model_copy(update={"epoch": epoch})})
+
+
 def _budget_seconds(before: RestartedDatanode | None, facts: Facts) -> int:
     expected = None if before is None else before.expected_seconds
     return int(restart_budget(facts.limits.replay_budget, expected).total_seconds())

@@ -13,7 +13,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from seawall.api.v1alpha1.disruption import Disruption, DisruptionKind, RestartedDatanode
+from seawall.api.v1alpha1.disruption import Disruption, DisruptionKind
 from seawall.api.v1alpha1.rollout import RestartStatus, RollStage
 from seawall.domain.datanodes import template
 from seawall.domain.datanodes.actions import RolloutAction, SetPartition
@@ -21,7 +21,7 @@ from seawall.domain.datanodes.budget import in_its_words, keep_out
 from seawall.domain.datanodes.checks import Candidate, let_through, refusal
 from seawall.domain.datanodes.decision import DatanodeRoll, RollDecision
 from seawall.domain.datanodes.diagnosis import diagnose
-from seawall.domain.datanodes.entry import begun, measured_anew
+from seawall.domain.datanodes.entry import begun, measured_anew, noted
 from seawall.domain.datanodes.facts import Facts
 from seawall.domain.datanodes.flush import flush, is_flushed
 from seawall.domain.datanodes.maintenance import enter, give_back, is_elsewhere, kept_until, leave_first
@@ -148,13 +148,7 @@ class DatanodeGate(RolloutGate[RestartStatus, RolloutAction, Pod]):
 
     def noted(self, entry: Disruption, member: Pod) -> Disruption:
         """Its container may have ended and begun anew where it is, since the journal has it."""
-        datanode = self.facts.datanodes.get(member.name)
-        if datanode is None or datanode.recorded_epoch is None:
-            return entry
-        before, epoch = entry.datanode or RestartedDatanode(id=datanode.id), datanode.recorded_epoch
-        if epoch == before.epoch:
-            return entry
-        return entry.model_copy(update={"datanode": before.model_copy(update={"epoch": epoch})})
+        return noted(entry, self.facts.datanodes.get(member.name))
 
     def gone(self, status: RestartStatus, entry: Disruption) -> RollDecision:
         """Maintenance stays for as long as the replay may take."""

@@ -2,8 +2,8 @@
 
 Reports may come from another installation whose metadata look the same (the same table ids, the same host names). What
 it cannot have is the same log. Where no record at all is of a region that the database knows, it is another's; and a
-region's flushed entry id is the offset of a record of its own, or, while it has never
-flushed, where the log ended when it was born; so a region whose flushed id is another's record has none before it.
+region's flushed entry id is the offset of a record of its own, or, while it has never flushed, where the log ended when
+it was born; so a region whose flushed id is another's record has none before it.
 GreptimeDB (v1.0.2 … v1.2-line): `src/mito2/src/flush.rs` and `worker/handle_truncate.rs` take the last entry id that
 the region wrote or replayed, which begins as the manifest's; nothing else moves it.
 
@@ -60,9 +60,8 @@ def questions(
     return found
 
 
-def find_strangers(question: Question, keys: Mapping[int, bytes | None]) -> tuple[int, ...]:
-    """The regions that the records contradict, by their ids; `keys` has the key of each record that was read."""
-    owners = {offset: region_of(key) for offset, key in keys.items()}
+def _find_strangers(question: Question, owners: Mapping[int, int | None]) -> tuple[int, ...]:
+    """The regions that the records contradict, by their ids; `owners` has the region of each record that was read."""
     first: dict[int, int] = {}
     for offset, owner in sorted(owners.items()):
         if owner is not None:
@@ -91,8 +90,9 @@ class Answer:
     @classmethod
     def of(cls, question: Question, keys: Mapping[int, bytes | None]) -> Answer:
         """By the key of each record that was read."""
-        owners = (region_of(key) for key in keys.values())
-        return cls(question, find_strangers(question, keys), frozenset(each for each in owners if each is not None))
+        owners = {offset: region_of(key) for offset, key in keys.items()}
+        known = frozenset(owner for owner in owners.values() if owner is not None)
+        return cls(question, _find_strangers(question, owners), known)
 
     @property
     def vouches(self) -> bool:

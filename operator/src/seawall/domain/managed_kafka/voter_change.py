@@ -82,8 +82,11 @@ def _go_on(case: Case, observed: VotersObserved, change: VoterChange, wish: Vote
         return _record(cluster, change, None, why or "an earlier change of a vote is over")
     if why is not None:
         return _waiting(cluster, change, why)
-    is_beside = entry is not None and (_stands_beside(entry, case, wish) or _is_waited_for(entry, case, wish))
-    if entry is not None and not _is_of(entry, node, wish) and not is_beside:
+    if (
+        entry is not None
+        and not _is_of(entry, node, wish)
+        and not (_stands_beside(entry, case, wish) or _is_waited_for(entry, case, wish))
+    ):
         what = f"status.disruption has {entry.kind} of {entry.name}"
         return _waiting(cluster, change, f"{what}, and two disruptions cannot stand")
     if entry is None:

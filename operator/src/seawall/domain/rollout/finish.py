@@ -22,8 +22,9 @@ from seawall.api.v1alpha1.rollout import RollStage
 from seawall.domain.decision import Decision
 from seawall.domain.rollout.decision import ActionT, Roll, StatusT, blocked, changed, decided, journaled, meanwhile
 from seawall.domain.rollout.gate import MemberT, RolloutGate
+from seawall.domain.rollout.workload import is_stuck
 from seawall.domain.rollout_reasons import Reason
-from seawall.domain.times import ROLLOUT_FORBIDDEN_SECONDS, ROLLOUT_STUCK
+from seawall.domain.times import ROLLOUT_FORBIDDEN_SECONDS
 
 
 def finish(
@@ -39,7 +40,7 @@ def finish(
     if entry.gone_time is not None:
         return _returns(status, entry, member, gate)
     if member is None or member.uid != entry.uid or member.gone_by is not None:
-        return _goes(status, entry, entry.uid, gate)
+        return _goes(status, entry, gate)
     return journaled(entry, gate.before_act(status) or _act(status, member, gate))
 
 
@@ -63,15 +64,12 @@ def _act(status: StatusT, member: MemberT, gate: RolloutGate[StatusT, ActionT, M
 
 
 def _goes(
-    status: StatusT,
-    entry: Disruption,
-    uid: str,
-    gate: RolloutGate[StatusT, ActionT, MemberT],
-    again: MemberT | None = None,
+    status: StatusT, entry: Disruption, gate: RolloutGate[StatusT, ActionT, MemberT], again: MemberT | None = None
 ) -> Decision[Roll[StatusT], ActionT]:
     found = gate.measured_anew(status, entry)
-    found = found if again is None else gate.noted(found, again)
-    return journaled(found.model_copy(update={"uid": uid, "gone_time": gate.now}), gate.gone(status, found))
+    if again is not None:
+        found = gate.noted(found, again).model_copy(update={"uid": again.uid})
+    return journaled(found.model_copy(update={"gone_time": gate.now}), gate.gone(status, found))
 
 
 def _returns(
@@ -84,12 +82,12 @@ def _returns(
         message = f"{entry.name} serves again after {elapsed} s"
         return journaled(None, changed(gate.is_done(status, entry, member), Reason.BEGINS, message, **update))
     if member is not None and gate.goes_again(entry, member):
-        return _goes(status, entry, member.uid, gate, again=member)
+        return _goes(status, entry, gate, again=member)
     mended = None if member is None else gate.mends(status, entry, member)
     if mended is not None:
         return journaled(entry, mended)
     overrun = gate.now >= gone_time + timedelta(seconds=entry.budget_seconds)
-    stuck = member is not None and member.gone_by is not None and gate.now >= member.gone_by + ROLLOUT_STUCK
+    stuck = member is not None and is_stuck(member.gone_by, gate.now)
     if status.stage is not RollStage.STALLED and (overrun or stuck):
         stalled = status.model_copy(update={"stage": RollStage.STALLED})
         return journaled(entry, _stalled(stalled, entry, gate, stuck=stuck))

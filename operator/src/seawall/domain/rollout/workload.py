@@ -8,6 +8,7 @@ from datetime import datetime, timedelta
 from enum import StrEnum
 
 from seawall.api.meta import GROUP, Key
+from seawall.domain.times import ROLLOUT_STUCK
 
 RESTART_ANNOTATION = f"{GROUP}/restart"
 """On a WALCluster, any new value: restart all datanodes. On a pod of one, any value: restart this one
@@ -173,6 +174,11 @@ class Pod:
     def is_terminating(self) -> bool:
         """Whether it is being deleted."""
         return self.gone_by is not None
+
+
+def is_stuck(gone_by: datetime | None, now: datetime) -> bool:
+    """Whether a pod should have gone long ago: of one on a node that is gone its StatefulSet makes no other."""
+    return gone_by is not None and now >= gone_by + ROLLOUT_STUCK
 
 
 @dataclass(frozen=True, slots=True)

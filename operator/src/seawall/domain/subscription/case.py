@@ -22,6 +22,7 @@ from seawall.domain.ledger.observation import Observation, Unavailable
 from seawall.domain.spark_job.actions import attempt_key
 from seawall.domain.spark_job.application import Driver, SparkApplication
 from seawall.domain.spark_job.case import GRANTED
+from seawall.domain.spark_job.selection import Topics
 from seawall.domain.subscription.actions import SubscriptionAction
 from seawall.domain.subscription.brokers import Brokers
 from seawall.domain.subscription.committed.chain import Chains
@@ -192,6 +193,16 @@ class Case:
         """How much of a topic of the target that ends here this mirror wrote."""
         state = self.observed.producers.get(row.name)
         return find_written(row, end, self.held.get(row.name, 0), self.status.producer, state)
+
+    @cached_property
+    def starts(self) -> Mapping[str, tuple[int, int | None]]:
+        """By topic where its log begins, and up to where purges may delete, as far as that was observed."""
+        ledger = self.observed.ledger
+        if not isinstance(ledger, Observation):
+            return {}
+        topics = Topics(ledger, self.spec.selects)
+        found = {name: topics.log(name).log_start for name in topics.rows}
+        return {name: (start, topics.known_intent(name)) for name, start in found.items() if start is not None}
 
     @cached_property
     def held(self) -> dict[str, int]:

@@ -5,29 +5,18 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from seawall.domain.ledger.observation import Observation
-from seawall.domain.spark_job.selection import Topics
 from seawall.domain.subscription.case import Case
 from seawall.domain.times import SUBSCRIPTION_GIVES_UP_SECONDS
 
 
 def edges(case: Case) -> dict[str, int]:
     """By topic the first offset that can be held, as far as that was observed."""
-    return {name: max(start, intent or 0) for name, (start, intent) in _known_starts(case).items()}
+    return {name: max(start, intent or 0) for name, (start, intent) in case.starts.items()}
 
 
 def deleted_by_others(case: Case) -> set[str]:
     """The topics from which somebody else deletes: no hold on them is granted, whatever else it is on."""
-    return {name for name, (start, intent) in _known_starts(case).items() if intent is not None and start > intent}
-
-
-def _known_starts(case: Case) -> dict[str, tuple[int, int | None]]:
-    """By topic where its log begins, and up to where purges may delete, as far as that was observed."""
-    ledger = case.observed.ledger
-    if not isinstance(ledger, Observation):
-        return {}
-    topics = Topics(ledger, case.spec.selects)
-    starts = {name: topics.log(name).log_start for name in topics.rows}
-    return {name: (start, topics.known_intent(name)) for name, start in starts.items() if start is not None}
+    return {name for name, (start, intent) in case.starts.items() if intent is not None and start > intent}
 
 
 def find_ungranted(case: Case) -> set[str]:
