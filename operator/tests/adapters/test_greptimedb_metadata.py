@@ -126,9 +126,18 @@ def test_a_table_that_skips_its_log_keeps_its_topic_and_is_known_for_it() -> Non
     assert found.wal_topics == {MITO: {TOPIC}, OTHER: {TOPIC}}
 
 
-def test_of_a_table_that_never_had_a_log_nothing_is_said() -> None:
-    options = {"1": json.dumps({"wal.provider": "noop"})}
-    assert not snapshot(table(MITO, region_options={"skip_wal": "true"}, region_wal_options=options)).unlogged
+@pytest.mark.parametrize("provider", ["noop", "raft_engine"])
+def test_a_table_that_skips_its_log_is_known_for_it_without_a_topic_too(provider: str) -> None:
+    options = {"1": json.dumps({"wal.provider": provider})}
+    found = snapshot(table(MITO, region_options={"skip_wal": "true"}, region_wal_options=options))
+    assert found.unlogged == found.without_topic == {MITO}
+
+
+def test_a_table_that_was_made_without_a_log_is_known_by_its_provider() -> None:
+    """Whatever its options say: no version writes to a log that is none."""
+    assert snapshot(table(MITO, region_wal_options={"1": json.dumps({"wal.provider": "noop"})})).unlogged == {MITO}
+    assert not snapshot(table(MITO, region_wal_options={"1": json.dumps({"wal.provider": "raft_engine"})})).unlogged
+    assert not snapshot(table(MITO, engine="file", region_options={"skip_wal": "true"})).unlogged
 
 
 def test_a_table_that_was_dropped_softly_is_known_with_its_end() -> None:

@@ -443,6 +443,10 @@ MUTANTS: tuple[Mutant, ...] = (
         unlogged.test_they_flush_although_nobody_wants_flushes_and_no_other_region_does,
     ),
     (
+        rewritten(flush, "_candidates", "datanode.memtables", "datanode.regions"),
+        unlogged.test_those_of_a_table_that_never_had_a_log_flush_too,
+    ),
+    (
         rewritten(flush, "flush", "if lost and facts.override is None:", "if False:", gate),
         unlogged.test_those_that_cannot_flush_stop_the_roll_and_that_is_said_once,
     ),

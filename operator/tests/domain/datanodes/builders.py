@@ -32,7 +32,9 @@ def make_topic(name: str, **changes: Any) -> TopicFacts:
 
 
 def make_region(region: int, topic: str, **changes: Any) -> RegionFacts:
-    found = RegionFacts(region, topic, reads_from=200, entries=1_000, flushed_to=199, in_memory=True, leads=True)
+    found = RegionFacts(
+        region=region, topic=topic, reads_from=200, entries=1_000, flushed_to=199, in_memory=True, leads=True
+    )
     return replace(found, **changes)
 
 

@@ -65,8 +65,12 @@ def test_a_datanode_has_the_regions_that_its_routes_say_and_reads_each_topic_onc
         id=1,
         epoch=4,
         regions=(
-            RegionFacts(1, "wal_0", reads_from=120, entries=80, flushed_to=119, in_memory=True, leads=True),
-            RegionFacts(2, "wal_0", reads_from=150, entries=50, flushed_to=149, in_memory=False, leads=True),
+            RegionFacts(
+                region=1, topic="wal_0", reads_from=120, entries=80, flushed_to=119, in_memory=True, leads=True
+            ),
+            RegionFacts(
+                region=2, topic="wal_0", reads_from=150, entries=50, flushed_to=149, in_memory=False, leads=True
+            ),
         ),
         topics=(TopicFacts("wal_0", 3, 3, 100),),
         entries=80,

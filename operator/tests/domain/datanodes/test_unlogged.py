@@ -9,8 +9,10 @@ import pytest
 
 from seawall.api.v1alpha1.cluster import WALClusterStatus
 from seawall.api.v1alpha1.rollout import RollStage
+from seawall.domain.datanodes.facts import Memtable
 from seawall.domain.datanodes.from_ledger import datanodes_by_id
 from seawall.domain.dataplane.in_memory import InMemory
+from seawall.domain.dataplane.metadata import LeaderState, Route
 from seawall.domain.ledger.declarations import Grounds
 from seawall.domain.ledger.restarts import pod_that_restarts
 from tests.domain.datanodes.test_from_ledger import REPORTS, SNAPSHOT, make_report, sources
@@ -44,6 +46,18 @@ def test_they_flush_although_nobody_wants_flushes_and_no_other_region_does() -> 
     lines = [line.partition("asked ")[2] for line in world.lines if "to flush" in line]
     assert lines == ["1 regions of datanode-1 to flush"]
     assert asked_to_flush(rolled(None)) == asked_to_flush(rolled(0)) == 0
+
+
+def test_those_of_a_table_that_never_had_a_log_flush_too() -> None:
+    """No topic is theirs, and no replay: what they have in memory is lost by a restart as well."""
+    world = asked(0)
+    node = world.nodes[1]
+    memtable = Memtable(region=99, flushed_to=7, in_memory=True, leads=True, unlogged_bytes=SIZE)
+    node.datanode = replace(node.datanode, without_topic=(memtable,))
+    world.run(1_000, until_stage=RollStage.COMPLETED)
+    lines = [line.partition("asked ")[2] for line in world.lines if "to flush" in line]
+    assert lines == ["1 regions of datanode-1 to flush"]
+    assert len(world.evicted) == 3
 
 
 def test_they_are_waited_for_until_less_is_in_memory_and_no_longer() -> None:
@@ -150,6 +164,30 @@ def test_what_a_former_leader_said_last_is_in_nobodys_memory() -> None:
     found = datanodes_by_id(sources(reports=(former, *REPORTS), snapshot=replace(SNAPSHOT, unlogged=frozenset({1}))))[1]
     sizes = {report.region_id: report.memtable_bytes for report in REPORTS}
     assert {region.region: region.unlogged_bytes for region in found.regions} == {1: sizes[1], 2: None}
+
+
+WITHOUT_TOPIC = replace(
+    SNAPSHOT,
+    unlogged=frozenset({7, 8, 9}),
+    without_topic=frozenset({7, 8, 9, 10}),
+    routes={**SNAPSHOT.routes, **{region: Route(1, LeaderState.NORMAL, 6) for region in (7, 8, 9, 10)}},
+)
+
+
+def test_the_ledger_tells_what_regions_without_a_topic_have_in_memory() -> None:
+    """Of region 8 nothing is in memory, 9 is reported by a former leader, and 10 has a log on its datanode's disk."""
+    reports = (make_report(7, 1, 3), make_report(8, 1, 3, memtable=0), make_report(9, 2, 3), make_report(10, 1, 3))
+    found = datanodes_by_id(sources(reports=(*REPORTS, *reports), snapshot=WITHOUT_TOPIC))
+    memtable = Memtable(region=7, flushed_to=3, in_memory=True, leads=True, unlogged_bytes=1)
+    assert {number: each.without_topic for number, each in found.items() if each.without_topic} == {1: (memtable,)}
+    assert [region.region for region in found[1].regions] == [1, 2]
+
+
+def test_whether_a_region_without_a_topic_is_led_is_as_known_as_of_its_datanodes_others() -> None:
+    """Of an operator that has just started, or a datanode that died, the last report says nothing good."""
+    reports = (*REPORTS, make_report(7, 1, 3))
+    (found,) = datanodes_by_id(sources(observer=1, reports=reports, snapshot=WITHOUT_TOPIC))[1].without_topic
+    assert (found.in_memory, found.leads) == (True, False)
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,7 @@ import itertools
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
-from typing import assert_never
+from typing import Any, TypeVar, assert_never
 
 from seawall.api.v1alpha1.disruption import Disruption
 from seawall.api.v1alpha1.rollout import RestartStatus
@@ -24,7 +24,7 @@ from seawall.domain.datanodes.actions import (
     SetPartition,
 )
 from seawall.domain.datanodes.decision import DatanodeRoll, Observed
-from seawall.domain.datanodes.facts import Datanode, Facts, RegionFacts
+from seawall.domain.datanodes.facts import Datanode, Facts, Memtable, RegionFacts
 from seawall.domain.datanodes.maintenance import address_of
 from seawall.domain.datanodes.roll import decide
 from seawall.domain.decision import step_of
@@ -37,6 +37,7 @@ from tests.domain.datanodes.builders import METASRV, MI, NOW, make_datanode, mak
 TERMINATING = timedelta(seconds=3)
 REPORTING = timedelta(seconds=3)
 TICK = timedelta(seconds=1)
+_Region = TypeVar("_Region", bound=Memtable)
 
 
 @dataclass
@@ -231,7 +232,8 @@ class World:
         if node.flushed_at is not None and self.now >= node.flushed_at + REPORTING:
             node.flushed_at = None
             regions = tuple(map(_flushed, node.datanode.regions))
-            node.datanode = replace(node.datanode, regions=regions, entries=20, size_bytes=MI)
+            rest = tuple(map(_flushed, node.datanode.without_topic))
+            node.datanode = replace(node.datanode, regions=regions, without_topic=rest, entries=20, size_bytes=MI)
         if node.ends_at is not None and self.now >= node.ends_at:
             self._make_anew(node)
         if node.serves_at is not None and self.now >= node.serves_at:
@@ -263,7 +265,7 @@ class World:
 
     def _flush(self, regions: tuple[int, ...]) -> None:
         for node in self.nodes:
-            ids = {region.region for region in node.datanode.regions}
+            ids = {region.region for region in node.datanode.memtables}
             if ids & set(regions) and node.flushed_at is None and self.flushes:
                 self.tell(f"  asked {len(regions)} regions of {node.pod.name} to flush")
                 node.flushed_at = self.now
@@ -293,8 +295,9 @@ class World:
                 return
 
 
-def _flushed(region: RegionFacts) -> RegionFacts:
+def _flushed(region: _Region) -> _Region:
     """One whose rows skip the log has new ones by then, and its id does not move."""
     if region.unlogged_bytes is not None:
         return replace(region, unlogged_bytes=min(region.unlogged_bytes, 1))
-    return replace(region, in_memory=False, flushed_to=500, reads_from=501, entries=10)
+    replayed: dict[str, Any] = {"reads_from": 501} if isinstance(region, RegionFacts) else {}
+    return replace(region, in_memory=False, flushed_to=500, entries=10, **replayed)

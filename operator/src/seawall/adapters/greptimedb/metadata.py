@@ -208,7 +208,7 @@ class _Tables:
     external: set[int] = field(default_factory=set)
     """Those of external tables, which are without a topic whatever their options say."""
     unlogged: set[int] = field(default_factory=set)
-    """Those with a topic that is written to no more."""
+    """Those whose rows are written to no log, or to none any more."""
 
     def read(self, pairs: Pairs) -> Iterator[tuple[int, str]]:
         """Regions and their topics."""
@@ -217,8 +217,7 @@ class _Tables:
                 table = values.read_datanode_table(rest, pair.value)
             if table.is_external:
                 self.external.update(table.topics)
-            if table.skips_log:
-                self.unlogged.update(region for region, topic in table.topics.items() if topic is not None)
+            self.unlogged |= table.unlogged
             for region, topic in table.topics.items():
                 if topic is None:
                     self.without.add(region)

@@ -29,7 +29,8 @@ DROPPED_AT, KEPT_UNTIL = TOMBSTONES + "__dropped_at/", TOMBSTONES + "__retention
 MAINTENANCE = ("__switches/maintenance", "__maintenance")
 """Either key, with whatever value: the database is in maintenance. The second one was written before 0.16."""
 
-_KAFKA, _NO_TOPIC = "kafka", ("raft_engine", "noop")
+_KAFKA, _NO_LOG = "kafka", "noop"
+_NO_TOPIC = ("raft_engine", _NO_LOG)
 _FILE_ENGINE = "file"
 _STATES = {
     None: LeaderState.NORMAL,
@@ -85,12 +86,13 @@ class DatanodeTable(NamedTuple):
     Attributes:
         topics: by region id; None: its WAL is in no topic.
         is_external: an external table, which reads files and writes no log.
-        skips_log: what is written to it goes to no log since somebody altered it; what was before is in its topics.
+        unlogged: the regions of which what is written goes to no log: since their table was made, and they have no
+            topic, or since somebody altered it, and what was before is in their topics.
     """
 
     topics: dict[int, str | None]
     is_external: bool
-    skips_log: bool
+    unlogged: frozenset[int]
 
 
 def read_datanode_table(rest: str, value: str) -> DatanodeTable:
@@ -99,15 +101,18 @@ def read_datanode_table(rest: str, value: str) -> DatanodeTable:
     The options name every region of the table, those on other datanodes too; a region without options has a local WAL.
     An external table is given topics as any other (`src/common/meta/src/ddl/table_meta.rs`, `create_wal_options`), and
     its engine (`src/file-engine`) has no log at all: it reports a flushed entry id of 0 for ever. `skip_wal` is written
-    down before any region follows it, and nothing takes it back (`src/common/meta/src/ddl/alter_table.rs`).
+    down before any region follows it, and nothing takes it back (`src/common/meta/src/ddl/alter_table.rs`). Of a table
+    that is made with it the provider is `noop` (`src/common/meta/src/wal_provider.rs`).
     """
     data, table = _object(value), int(rest.rpartition("/")[2])
     options = {int(number): _wal_options(each) for number, each in (data.get("region_wal_options") or {}).items()}
     numbers = {*options, *data["regions"], *data.get("follower_regions", ())}
     topics = {region_of(table, number): _topic(options.get(number)) for number in numbers}
-    is_external = data.get("engine") == _FILE_ENGINE
+    if data.get("engine") == _FILE_ENGINE:
+        return DatanodeTable(dict.fromkeys(topics), is_external=True, unlogged=frozenset())
     skips_log = (data.get("region_options") or {}).get("skip_wal") == "true"
-    return DatanodeTable(dict.fromkeys(topics) if is_external else topics, is_external, skips_log)
+    unlogged = (region_of(table, n) for n in numbers if skips_log or _has_no_log(options.get(n)))
+    return DatanodeTable(topics, is_external=False, unlogged=frozenset(unlogged))
 
 
 def read_table_route(value: str, mod_revision: int) -> Iterator[tuple[int, Route]]:
@@ -169,6 +174,10 @@ def _u64(value: object) -> int:
     if not isinstance(value, int) or isinstance(value, bool) or not 0 <= value <= _MAX_U64:
         raise ValueError(f"{value!r} is no u64")
     return value
+
+
+def _has_no_log(options: dict[str, Any] | None) -> bool:
+    return options is not None and options.get("wal.provider") == _NO_LOG
 
 
 def _topic(options: dict[str, Any] | None) -> str | None:

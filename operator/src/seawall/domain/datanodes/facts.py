@@ -31,27 +31,36 @@ class TopicFacts:
     is_cut: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class RegionFacts:
-    """A region whose route names the datanode.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Memtable:
+    """What a region whose route names the datanode has in memory there.
 
     Attributes:
-        reads_from: the first offset that a restart would read; None: unknown.
-        entries: from there to the end of the log; None: unknown.
         flushed_to: its flushed entry id; None: unknown.
         in_memory: whether it has rows that a flush would write.
         leads: whether the newest report of the datanode, which is not stale, says that it leads the region without lag.
         unlogged_bytes: what it has in memory that no log has (`skip_wal`); None: its rows are written to the log.
+        entries: from where a restart would read to the end of the log; None: unknown.
     """
 
     region: int
-    topic: str
-    reads_from: int | None
-    entries: int | None
     flushed_to: int | None
     in_memory: bool
     leads: bool
     unlogged_bytes: int | None = None
+    entries: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RegionFacts(Memtable):
+    """Of one that is replayed from a topic.
+
+    Attributes:
+        reads_from: the first offset that a restart would read; None: unknown.
+    """
+
+    topic: str
+    reads_from: int | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +70,8 @@ class Datanode:
     Attributes:
         id: its id.
         epoch: of its newest report; a restart makes another one. None: it has no report.
+        regions: those that are replayed from a topic, now or of before their rows skipped it.
+        without_topic: those whose rows were never in any log (`skip_wal` since their table was made).
         entries: what a restart reads, each topic once, from the lowest start of its regions; None: unknown.
         size_bytes: the same in bytes; None: unknown.
     """
@@ -71,6 +82,12 @@ class Datanode:
     topics: tuple[TopicFacts, ...]
     entries: int | None
     size_bytes: int | None
+    without_topic: tuple[Memtable, ...] = ()
+
+    @property
+    def memtables(self) -> tuple[Memtable, ...]:
+        """Of all its regions."""
+        return (*self.regions, *self.without_topic)
 
     @property
     def leading(self) -> int:

@@ -16,7 +16,7 @@ from seawall.api.v1alpha1.rollout import AskedFlush, FlushBefore, Flushed, Resta
 from seawall.domain.datanodes.actions import FlushRegions
 from seawall.domain.datanodes.checks import Candidate, against
 from seawall.domain.datanodes.decision import RollDecision
-from seawall.domain.datanodes.facts import Datanode, Facts, RegionFacts
+from seawall.domain.datanodes.facts import Datanode, Facts, Memtable
 from seawall.domain.datanodes.maintenance import give_back
 from seawall.domain.dataplane.in_memory import InMemory
 from seawall.domain.ledger.declarations import Grounds
@@ -97,7 +97,7 @@ def _loss(pod: Pod, lost: tuple[int, ...]) -> str:
 
 def _unlogged(regions: tuple[int, ...], datanode: Datanode, *, lives: bool) -> tuple[int, ...]:
     """Those of them whose rows in memory are nowhere else; of a process that is gone there are none any more."""
-    found = {region.region for region in datanode.regions if region.unlogged_bytes and (region.leads or lives)}
+    found = {region.region for region in datanode.memtables if region.unlogged_bytes and (region.leads or lives)}
     return tuple(region for region in regions if region in found)
 
 
@@ -118,7 +118,7 @@ def _candidates(datanode: Datanode, *, all_of_them: bool, lives: bool, beyond: i
     `lives`: its pod serves, so of those whose rows no log has it has them, whatever reports say of who leads: they may
     be late, or the region on its way to another datanode.
     """
-    found = [region for region in datanode.regions if region.in_memory]
+    found = [region for region in datanode.memtables if region.in_memory]
     found = [region for region in found if region.leads or (lives and region.unlogged_bytes is not None)]
     found = [region for region in found if all_of_them or region.unlogged_bytes is not None]
     found = [region for region in found if region.unlogged_bytes is None or region.region > beyond]
@@ -129,7 +129,7 @@ def _candidates(datanode: Datanode, *, all_of_them: bool, lives: bool, beyond: i
     )
 
 
-def _turn(region: RegionFacts) -> tuple[bool, int, int]:
+def _turn(region: Memtable) -> tuple[bool, int, int]:
     is_logged = region.unlogged_bytes is None
     return is_logged, -(region.entries or 0) if is_logged else 0, region.region
 
@@ -146,7 +146,7 @@ def _not_asked(asked: FlushBefore, datanode: Datanode, *, all_of_them: bool, liv
 
 def _waited_for(asked: FlushBefore, datanode: Datanode) -> tuple[int, ...]:
     """Those that have rows in memory and have not flushed since, in their order; one that is gone is out."""
-    found = {region.region: _in_memory(region) for region in datanode.regions if region.in_memory}
+    found = {region.region: _in_memory(region) for region in datanode.memtables if region.in_memory}
     before = ((int(each.region_id), each) for each in asked.regions)
     return tuple(
         region
@@ -155,6 +155,6 @@ def _waited_for(asked: FlushBefore, datanode: Datanode) -> tuple[int, ...]:
     )
 
 
-def _in_memory(region: RegionFacts) -> InMemory:
+def _in_memory(region: Memtable) -> InMemory:
     """Of one with rows in memory; how many is only asked of those whose rows skip the log."""
     return InMemory(region.flushed_to, 1 if region.unlogged_bytes is None else region.unlogged_bytes)

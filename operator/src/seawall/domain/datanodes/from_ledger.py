@@ -12,8 +12,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from seawall.domain.datanodes.facts import Datanode, RegionFacts, TopicFacts
+from seawall.domain.datanodes.facts import Datanode, Memtable, RegionFacts, TopicFacts
 from seawall.domain.dataplane.region_reports import RegionReports
+from seawall.domain.dataplane.reports import RegionRole
 from seawall.domain.kafka import Topic
 from seawall.domain.ledger import offsets
 from seawall.domain.ledger.ledger import Ledger
@@ -44,8 +45,9 @@ def datanodes_by_id(sources: Sources) -> dict[int, Datanode]:
     """Every datanode that the metadata or a route names."""
     ledger = sources.ledger
     regions = _regions(sources, ledger)
+    without_topic = _without_topic(sources, {number for number, mine in regions.items() if any(r.leads for r in mine)})
     costs = {cost.datanode: cost for cost in replay_by_datanode(ledger)}
-    ids = {*sources.read.snapshot.datanodes, *regions}
+    ids = {*sources.read.snapshot.datanodes, *regions, *without_topic}
     found: dict[int, Datanode] = {}
     for number in sorted(ids):
         mine, cost = tuple(regions.get(number, ())), costs.get(number)
@@ -58,6 +60,7 @@ def datanodes_by_id(sources: Sources) -> dict[int, Datanode]:
             topics=tuple(_topic(sources, ledger, name) for name in sorted({region.topic for region in mine})),
             entries=cost.entries if cost is not None and is_known else nothing,
             size_bytes=cost.size_bytes if cost is not None and is_known else nothing,
+            without_topic=tuple(without_topic.get(number, ())),
         )
     return found
 
@@ -88,6 +91,29 @@ def _regions(sources: Sources, ledger: Ledger) -> dict[int, list[RegionFacts]]:
                 unlogged_bytes=size if replay.region in unlogged else None,
             )
             found.setdefault(replay.datanode, []).append(region)
+    return found
+
+
+def _without_topic(sources: Sources, reporting: Collection[int]) -> dict[int, list[Memtable]]:
+    """By datanode the regions whose rows are in no log and never were, with rows in memory.
+
+    The ledger, which is of topics, has no row for them. How new a report is, other regions of its datanode say
+    (`reporting`: those of which one leads).
+    """
+    unlogged = sources.read.snapshot.unlogged & sources.read.snapshot.without_topic
+    if not unlogged:
+        return {}  # as nearly always, and there may be a million regions
+    routes, found = sources.read.snapshot.routes, dict[int, list[Memtable]]()
+    for report in RegionReports.of(sources.read.reports).of_regions(unlogged).with_rows_in_memory:
+        route, datanode, size = routes.get(report.region_id), report.datanode_id, report.memtable_bytes
+        if route is None or route.leader != datanode:
+            continue
+        leads = datanode in reporting and report.role is RegionRole.LEADER
+        flushed = report.data.flushed_entry_id
+        memtable = Memtable(
+            region=report.region_id, flushed_to=flushed, in_memory=True, leads=leads, unlogged_bytes=size
+        )
+        found.setdefault(datanode, []).append(memtable)
     return found
 
 

@@ -153,8 +153,8 @@ class MetadataSnapshot:
     than `revision` may be in this snapshot."""
 
     unlogged: frozenset[int] = frozenset()
-    """Regions whose rows are written to their topic no more (`skip_wal`). What was written before is needed as ever,
-    and what is written since is nowhere but in memory until they flush."""
+    """Regions whose rows are written to no log: to their topic no more, or they never had one (`skip_wal`). What was
+    written before is needed as ever, and what is written since is nowhere but in memory until they flush."""
 
     kept_dropped: Mapping[int, datetime | None] = field(default_factory=dict)
     """By id the tables that were dropped and may be undropped, until then (None: nobody says until when)."""
