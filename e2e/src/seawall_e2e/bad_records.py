@@ -62,8 +62,13 @@ def wait_for_diagnosis(wal: WALCluster, *, within: float = 120) -> Object:
 
 
 def copy_rows(toolbox: Toolbox, bad: BadRecord) -> int:
-    """What only the log has of the region, in front of the record, goes once more to its end; how many records."""
-    return toolbox.repeat(bad.region.topic, range(bad.first, bad.offset), bad.region.number)
+    """What only the log has of the region goes once more to its end, behind the record too; how many records.
+
+    Else those behind it would be older than the copies, and an older value of a row the newest.
+    """
+    topic = bad.region.topic
+    _, end = toolbox.offsets(topic)[topic]
+    return toolbox.repeat(topic, range(bad.first, end), bad.region.number)
 
 
 def step_over(database: RefDb, bad: BadRecord) -> None:
