@@ -36,6 +36,14 @@ MUTANTS: tuple[Mutant, ...] = (
         beyond.of_what_only_the_database_speaks_is_not_forgotten,
     ),
     (
+        rewritten(copies, "lost_by_source", "needs[name].end > 0", "False", promotion),
+        refusals.a_topic_that_the_source_lost_before_it_was_copied_is_not_forgotten,
+    ),
+    (
+        rewritten(copies, "lost_by_source", "needs[name].end > 0", "True", promotion),
+        refusals.test_a_topic_that_does_not_exist_yet_hinders_nobody,
+    ),
+    (
         rewritten(promotion, "_promote", "    if forgotten:", "    if False:"),
         refusals.a_topic_that_the_pool_gets_after_the_copying_ended_is_not_forgotten,
     ),

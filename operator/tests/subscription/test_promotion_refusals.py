@@ -75,6 +75,28 @@ def test_a_topic_that_does_not_exist_yet_hinders_nobody() -> None:
     assert_safe(world)
 
 
+def a_topic_that_the_source_lost_before_it_was_copied_is_not_forgotten(how: str = "Failover") -> None:
+    """The source answers that it has none, and the database has flushed ids of it."""
+    world = SubscriptionWorld()
+    world.streaming()
+    world.grow("wal_3")
+    world.flush(9 << 32)
+    del world.kafka.topics["wal_3"]
+    before = ends(world)
+    world.subscribe(promote=how)
+    found = world.live(ticks=60)
+    assert why(found)[0] == "CannotPromote"
+    assert why(found)[1].startswith("topic wal_3 is gone at the source and was never copied, and the database has ids")
+    assert (promotion_of(found).topics, ends(world)) == ((), before)
+    world.subscribe(topics=list(TOPICS))
+    assert {row.name for row in promotion_of(promoted(world, how)).topics} == set(TOPICS)
+
+
+@pytest.mark.parametrize("how", ["Failover", "Switchover"])
+def test_a_topic_that_the_source_lost_before_it_was_copied_is_not_forgotten(how: str) -> None:
+    a_topic_that_the_source_lost_before_it_was_copied_is_not_forgotten(how)
+
+
 def a_topic_that_the_pool_gets_after_the_copying_ended_is_not_forgotten() -> None:
     world = behind()
     world.subscribe(promote="Failover")

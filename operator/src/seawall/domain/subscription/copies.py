@@ -22,12 +22,24 @@ def without_copy(case: Case) -> list[str]:
     """The topics that are meant and have no copy: never begun, or the target has somebody else's of that name.
 
     A database that goes on without them would find nothing, or records of others, where it has flushed ids: new rows
-    are skipped then. Only what the source says that it does not have can be missed by nobody. Once it is recorded where
-    topics must end, a topic counts that is in that record.
+    are skipped then. What the source says that it does not have is missed by nobody, unless it lost it
+    (`lost_by_source`). Once it is recorded where topics must end, a topic counts that is in that record.
     """
     status = case.status.promotion
     recorded = [] if status is None else [row.name for row in status.topics]
     return _others(case, recorded or copied(case))
+
+
+def lost_by_source(case: Case) -> list[str]:
+    """The topics that are meant, have no copy, and are gone at the source, where it had them: somebody has ids of them.
+
+    As far as that was asked: it is before anything is recorded of the end of the copy.
+    """
+    needs, source = case.observed.needs or {}, case.observed.source
+    if not isinstance(source, LogsNow):
+        return []
+    absent = (name for name in case.selected if name not in copied(case) and source.is_absent(name))
+    return [name for name in absent if name in needs and needs[name].end > 0]
 
 
 def not_begun(case: Case) -> list[str]:

@@ -29,7 +29,7 @@ from seawall.domain.kafka_log import Nulls, ProducerId, ProducerState, TopicFail
 from seawall.domain.spark_job.actions import ReleaseHold, RemoveApplication
 from seawall.domain.subscription.actions import AppendNulls
 from seawall.domain.subscription.case import Case, Silent, SubscriptionDecision
-from seawall.domain.subscription.copies import copied, flushed_by, says_all, source_end, without_copy
+from seawall.domain.subscription.copies import copied, flushed_by, lost_by_source, says_all, source_end, without_copy
 from seawall.domain.subscription.logs import LogsNow, Position
 from seawall.domain.subscription.needed import others_to, promoted_topic, record_problem, with_late
 from seawall.domain.subscription.reasons import Reason
@@ -104,15 +104,27 @@ def _promote(case: Case, promotion: PromotionStatus) -> SubscriptionDecision:
         return case.stays(Verdict(target.outlook, target.reason, target.message, JOB_POLL_SECONDS))
     if target is None or producer is None:
         return case.stays(case.goes_on(Reason.TARGET_UNREACHABLE, "nobody asked the target yet"))
-    others = [name for name in copied(case) if _is_another(case, name, target)]
-    if others:
-        return _cannot(case, f"{listed(others)} of the target is gone, or was made again: leave it out of spec.topics")
+    problem = _problem(case, target)
+    if problem is not None:
+        return _cannot(case, problem)
     forgotten = without_copy(case)
     if forgotten and case.spec.promote is Promotion.SWITCHOVER and not promotion.topics:
         return _go_back(case, f"{listed(forgotten)} has no copy of its own yet")
     if forgotten:
         return _cannot(case, _why_forgotten(forgotten))
     return _write(case, promotion, target, producer) if promotion.topics else _plan(case, promotion, target)
+
+
+def _problem(case: Case, target: LogsNow) -> str | None:
+    """What is gone at the target, or at the source before it was copied, as a clause; None: nothing is."""
+    others = [name for name in copied(case) if _is_another(case, name, target)]
+    if others:
+        return f"{listed(others)} of the target is gone, or was made again: leave it out of spec.topics"
+    lost = lost_by_source(case)
+    if not lost:
+        return None
+    found = f"{listed(lost)} is gone at the source and was never copied, and the database has ids of it"
+    return f"{found}: where it goes on, rows with lower ones are skipped; to give it up, leave it out of spec.topics"
 
 
 def _cannot(case: Case, message: str) -> SubscriptionDecision:
