@@ -315,7 +315,8 @@ def test_what_is_left_of_a_restore_whose_walcluster_goes_is_named() -> None:
     assert "what it made of 3 topics (wal_0, wal_1, wal_2) is left as it is" in why(found)[1]
 
 
-def test_topics_that_the_backup_does_not_have_are_named() -> None:
+def without_wal_2() -> RestoreWorld:
+    """Kafka is lost, and the backup has one topic less than it had."""
     world = RestoreWorld()
     world.backed_up(topics=["wal_0", "wal_1"])
     for topic in TOPICS:
@@ -323,11 +324,27 @@ def test_topics_that_the_backup_does_not_have_are_named() -> None:
     for _ in range(3):
         world.recorder().tick(WAL)
     world.lose_kafka()
+    return world
+
+
+def test_topics_that_the_backup_does_not_have_are_named() -> None:
+    world = without_wal_2()
     world.bring_back()
     world.live_until(RestoreStage.AWAITING_APPROVAL)
     world.settle_restore(ticks=1)
-    assert ", nothing of topic wal_2" in why(world.walrestore())[1]
+    assert ", nothing of topic wal_2 (the database has entries of topic wal_2" in why(world.walrestore())[1]
     world.stop_database()
     world.approve()
     assert ", nothing of topic wal_2" in why(world.settle_restore())[1]
     assert sorted(logs(world)) == ["wal_0", "wal_1"]
+
+
+def test_what_shall_be_padded_and_is_in_no_backup_is_refused() -> None:
+    """Made anew with no record it would be what `padTo` is there to prevent."""
+    world = without_wal_2()
+    world.bring_back(padTo={"wal_2": 90, "wal_1": 90})
+    assert why(world.settle_restore()) == (
+        "RequestRefused",
+        "padTo names topic wal_2, of which the backup has nothing: leave it out, or name another backup",
+    )
+    assert not logs(world)

@@ -60,6 +60,8 @@ CHANGES = frozenset(
     }
 )
 WAITS = 5.0
+MAX_TICKS = 150
+"""Nothing that an honest story waits for takes longer; a mutant that never comes there costs all of them."""
 
 
 @lru_cache(maxsize=16)
@@ -264,7 +266,7 @@ class SubscriptionWorld(VerificationWorld):
         self,
         until: Callable[[], bool] = lambda: False,
         process: Reconciler[Any, Any, Any, Any] | None = None,
-        ticks: int = 300,
+        ticks: int = MAX_TICKS,
         waits: float = WAITS,
     ) -> WALSubscription:
         """Ticks until it is so and the operator waits, or as often as told; the others work while it waits."""
@@ -280,7 +282,7 @@ class SubscriptionWorld(VerificationWorld):
                 self.run_spark()
             self.time.time += timedelta(seconds=waits if is_idle or ticked.after else 0.05)
         else:
-            assert ticks != 300, f"it never is so: {self.kube.get(WALSubscription, DR)}"
+            assert ticks != MAX_TICKS, f"it never is so: {self.kube.get(WALSubscription, DR)}"
         return self.subscription()
 
     def live_until(

@@ -121,6 +121,10 @@ def _planned(
     )
     case = replace(case, obj=replace(case.obj, status=case.status.model_copy(update={"plan": plan, "topics": rows})))
     most = case.kafka.topics.max_message_bytes
+    missed = sorted(row.name for row in rows if not row.planned and row.name in (case.spec.pad_to or {}))
+    if missed:
+        message = f"padTo names {listed(missed)}, of which the backup has nothing: leave it out, or name another backup"
+        return case.ends(JobReason.REQUEST_REFUSED, message, outcome=Outcome.REFUSED)
     if not counts.topics:
         return case.ends(Reason.NOTHING_TO_RESTORE, sentence, outcome=Outcome.PASSED)
     if counts.largest_record > most:
@@ -145,10 +149,17 @@ def _planned(
 _DOUBT = " (the database did not say all that it has: the ledger does, when it runs again)"
 
 
+def _missing(status: WALRestoreStatus) -> str:
+    """The topics of which nothing comes back; a log that begins anew below what the database has is worse than none."""
+    names = [row.name for row in status.topics if not row.planned]
+    known = [row.name for row in status.topics if not row.planned and row.needed_end]
+    warning = f" (the database has entries of {listed(known)}: in a topic that is made anew it would skip new rows)"
+    return f", nothing of {listed(names)}{warning if known else ''}" if names else ""
+
+
 def and_besides(status: WALRestoreStatus) -> str:
     """What else to know: the topics that the backup does not have, and the snapshot that belongs to it; clauses."""
-    names = [row.name for row in status.topics if not row.planned]
-    missing = f", nothing of {listed(names)}" if names else ""
+    missing = _missing(status)
     point = None if status.plan is None else status.plan.restore_point
     if point is None:
         return missing
