@@ -14,7 +14,19 @@ from seawall.api.v1alpha1.rollout import Maintenance, RestartStatus, RollStage
 from seawall.controllers.datanodes import RestartController
 from seawall.domain import clocks
 from seawall.domain.clocks import TrustedTime
-from seawall.domain.datanodes import budget, checks, decide, flush, gate, gather, health, maintenance, roll, template
+from seawall.domain.datanodes import (
+    budget,
+    checks,
+    decide,
+    flush,
+    gate,
+    gather,
+    health,
+    maintenance,
+    requests,
+    roll,
+    template,
+)
 from seawall.domain.datanodes.facts import Facts
 from seawall.domain.datanodes.maintenance import Answers
 from seawall.domain.datanodes.observed import Observed
@@ -33,6 +45,7 @@ from tests.datanodes import test_restart as stories
 from tests.datanodes import test_restart_database as databases
 from tests.datanodes import test_restart_gated as gated
 from tests.datanodes import test_restart_maintenance as ends
+from tests.domain.datanodes import test_requests as requested
 from tests.domain.datanodes import test_transcripts as transcripts
 from tests.domain.datanodes import test_unlogged as unlogged
 from tests.purge import test_purge_restarts as purges
@@ -441,6 +454,10 @@ MUTANTS: tuple[Mutant, ...] = (
     (
         rewritten(flush, "_candidates", "all_of_them or region.unlogged_bytes is not None", "all_of_them"),
         unlogged.test_they_flush_although_nobody_wants_flushes_and_no_other_region_does,
+    ),
+    (
+        rewritten(requests, "_above", "need and pod.ordinal > min(need)", "False"),
+        partial(requested.test_whom_the_partition_is_lowered_past_goes_too_and_before, {}),
     ),
     (
         rewritten(flush, "_candidates", "datanode.memtables", "datanode.regions"),

@@ -71,6 +71,20 @@ def names(facts: Facts, cause: Cause = Cause.CONFIG_CHANGED, asked: tuple[int, .
     return [pod.name for pod in in_order({f"datanode-{number}": cause for number in asked}, facts)]
 
 
+@pytest.mark.parametrize("asks", [{}, {"restart": "now"}], ids=["nobody", "its annotation"])
+def test_whom_the_partition_is_lowered_past_goes_too_and_before(asks: dict[str, str]) -> None:
+    """It has the newest configuration, and somebody edited the template since: nothing else makes it due."""
+    statefulset = make_statefulset(**rolling(3), template=Template(config_hash="b"))
+    pods = (make_pod(0, config_hash="b"), make_pod(1, config_hash="a"), make_pod(2, config_hash="b", **asks))
+    found = due_pods([statefulset], pods, {}, on_config_change=True)
+    assert found == {"datanode-1": Cause.CONFIG_CHANGED, "datanode-2": Cause.TEMPLATE_CHANGED}
+    facts = replace(make_facts(), statefulsets=(statefulset,), pods=pods)
+    assert [pod.name for pod in in_order(found, facts)] == ["datanode-2"]
+    others = replace(statefulset, controller="GreptimeDBCluster mine")
+    own = {"datanode-2": Cause.POD_REQUESTED} if asks else {}
+    assert due_pods([others], pods, {}, on_config_change=True) == {"datanode-1": Cause.CONFIG_CHANGED, **own}
+
+
 def test_who_does_not_serve_comes_first_then_who_replays_least() -> None:
     facts = with_pod(make_facts(), 2, ready=False)
     assert names(facts) == ["datanode-2", "datanode-0", "datanode-1"]

@@ -10,7 +10,8 @@
     RolloutRestart   `kubectl rollout restart` by somebody: its time on the  the pod has the template's time
                      pod template is not the pod's
     TemplateChanged  an edit of the GreptimeDBCluster: the pod is of an      the pod is of the newest revision
-                     older revision, and a partition keeps it back
+                     older revision, and a partition keeps it back; or it is
+                     kept back by one that is lowered to a pod below it
 
 RolloutRestart is driven only where Kubernetes leaves pods alone: with OnDelete, and below the partition of a
 RollingUpdate. Elsewhere Kubernetes restarts them without asking: that is reported (`outdated_beyond_partition`).
@@ -44,19 +45,23 @@ def due_pods(
 ) -> dict[str, Cause]:
     """By the name of the pod why it is to be restarted; the cause that only the newest template ends comes first.
 
+    Where somebody edits the template too, a pod may be kept back that is itself not due: it goes as well, in its turn,
+    or the partition could never be lowered past it to one that is.
+
     Args:
         statefulsets: theirs.
         pods: those that are there.
         requested: by name the UIDs of the pods that were there when the WALCluster asked for a restart.
         on_config_change: whether a changed configuration is a reason.
     """
-    found = (
-        (pod, _cause(each, pod, requested, on_config_change=on_config_change))
-        for each in statefulsets
-        for pod in pods
-        if each.has(pod)
-    )
-    return {pod.name: cause for pod, cause in found if cause is not None}
+    due: dict[str, Cause] = {}
+    for each in statefulsets:
+        own = [pod for pod in pods if each.has(pod)]
+        found = ((pod.name, _cause(each, pod, requested, on_config_change=on_config_change)) for pod in own)
+        due |= {name: cause for name, cause in found if cause is not None}
+        if not each.drives_itself:
+            due |= dict.fromkeys(_above(each, own, due), Cause.TEMPLATE_CHANGED)
+    return due
 
 
 def _cause(statefulset: StatefulSet, pod: Pod, requested: Mapping[str, str], *, on_config_change: bool) -> Cause | None:
@@ -70,6 +75,14 @@ def _cause(statefulset: StatefulSet, pod: Pod, requested: Mapping[str, str], *, 
     if requested.get(pod.name) == pod.uid:
         return Cause.REQUESTED
     return Cause.POD_REQUESTED if pod.restart else None
+
+
+def _above(statefulset: StatefulSet, pods: Iterable[Pod], due: Mapping[str, Cause]) -> list[str]:
+    """The pods that Kubernetes would replace unasked when the partition is lowered to a due one, and have no cause."""
+    kept = [pod for pod in pods if is_kept_back(statefulset, pod)]
+    need = [pod.ordinal for pod in kept if pod.name in due and due[pod.name].needs_template]
+    others = [pod for pod in kept if pod.name not in due or not due[pod.name].needs_template]
+    return [pod.name for pod in others if need and pod.ordinal > min(need)]
 
 
 def outdated_beyond_partition(statefulset: StatefulSet, pods: Iterable[Pod]) -> tuple[str, ...]:
