@@ -57,8 +57,28 @@ def test_a_record_that_was_found_is_not_looked_for_again() -> None:
 def test_who_begins_behind_it_looks_for_the_next_one() -> None:
     logs, scans = logs_with(300, 400), RecordScans()
     scan(scans, logs, {"wal_1": 200})
-    assert scan(scans, logs, {"wal_1": 301}) == (BadRecord("wal_1", 400, KEYLESS),)
-    assert scan(scans, logs, {"wal_1": 401}) == ()
+    both = (BadRecord("wal_1", 300, KEYLESS), BadRecord("wal_1", 400, KEYLESS))
+    assert scan(scans, logs, {"wal_1": 301}) == both, "another one may begin in front of both"
+    assert scan(scans, logs, {"wal_1": 401}) == both
+
+
+def test_who_begins_below_what_was_read_has_that_read_too_and_what_is_known_stays() -> None:
+    """Another datanode fails, or a region that does not say where it begins."""
+    logs, scans = logs_with(120, 300), RecordScans()
+    scan(scans, logs, {"wal_1": 200})
+    found = (BadRecord("wal_1", 120, KEYLESS), BadRecord("wal_1", 300, KEYLESS))
+    assert scan(scans, logs, {"wal_1": 100}) == found
+    assert scan(scans, logs, {"wal_1": 100}) == found
+    assert logs.kafka.requests["find_unreadable"] == 2
+
+
+def test_what_lies_between_two_readers_is_not_taken_for_read() -> None:
+    logs, scans = logs_with(100, 300), RecordScans()
+    scan(scans, logs, {"wal_1": 50})
+    logs.kafka.topics["wal_1"].log.keys.pop(300)
+    assert len(scan(scans, logs, {"wal_1": 500})) == 1
+    logs.kafka.topics["wal_1"].log.keys[300] = None
+    assert len(scan(scans, logs, {"wal_1": 200})) == 2
 
 
 def test_another_log_of_the_same_name_is_read_anew_and_an_answer_that_is_missing_is_asked_for_again() -> None:

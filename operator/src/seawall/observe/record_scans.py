@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from seawall.api.meta import Key
 from seawall.domain.datanodes.facts import BadRecord
@@ -17,10 +17,27 @@ AT_ONCE = 2
 
 @dataclass(frozen=True, slots=True)
 class _Scan:
-    """Of the log with this id."""
+    """Of the log with this id: all was read from `start` to `position`. What was ever found of it stays known."""
 
     topic_id: str
-    scanned: Scanned
+    start: int
+    position: int
+    found: Mapping[int, BadRecord] = field(default_factory=dict)
+
+    def is_over(self, start: int) -> bool:
+        """Whether the record is known at which a reader ends who begins there."""
+        return self.start <= start and any(start <= offset <= self.position for offset in self.found)
+
+    def begun_at(self, start: int) -> _Scan:
+        """As it goes on for a reader who begins there; who begins below, or beyond what was read, begins anew."""
+        return self if self.start <= start <= self.position else replace(self, start=start, position=start)
+
+    def with_more(self, topic: str, answer: Scanned) -> _Scan:
+        """With what was read from where it was."""
+        more = (
+            {} if answer.unreadable is None else {answer.unreadable: BadRecord(topic, answer.unreadable, answer.what)}
+        )
+        return replace(self, position=answer.position, found={**self.found, **more})
 
 
 @dataclass(slots=True)
@@ -46,30 +63,24 @@ class RecordScans:
         """
         known = self._of_these_logs(key, topic_ids)
         asked = {topic: start for topic, start in starts.items() if topic in topic_ids}
-        left = [topic for topic, start in sorted(asked.items()) if not _is_found(known.get(topic), start)]
-        for topic in sorted(left, key=lambda name: 0 if name not in known else known[name].scanned.position)[:AT_ONCE]:
-            before = known.get(topic)
-            start = asked[topic] if before is None else max(asked[topic], before.scanned.position)
-            answer = logs.find_unreadable(topic, start)
+        left = [
+            topic for topic, start in sorted(asked.items()) if topic not in known or not known[topic].is_over(start)
+        ]
+        for topic in sorted(left, key=lambda name: 0 if name not in known else known[name].position)[:AT_ONCE]:
+            start = asked[topic]
+            before = known.get(topic, _Scan(topic_ids[topic], start, start)).begun_at(start)
+            answer = logs.find_unreadable(topic, max(start, before.position))
             if not isinstance(answer, TopicFailure):
-                known[topic] = _Scan(topic_ids[topic], answer)
+                known[topic] = before.with_more(topic, answer)
         with self._lock:
             self._known[key] = known
 
     def found(self, key: Key, topic_ids: Mapping[str, str]) -> tuple[BadRecord, ...]:
         """All that was found so far in the logs that are there now."""
-        return tuple(
-            BadRecord(topic, one.scanned.unreadable, one.scanned.what)
-            for topic, one in sorted(self._of_these_logs(key, topic_ids).items())
-            if one.scanned.unreadable is not None
-        )
+        scans = sorted(self._of_these_logs(key, topic_ids).items())
+        return tuple(one.found[offset] for _, one in scans for offset in sorted(one.found))
 
     def _of_these_logs(self, key: Key, topic_ids: Mapping[str, str]) -> dict[str, _Scan]:
         with self._lock:
             known = self._known.get(key, {})
         return {topic: one for topic, one in known.items() if topic_ids.get(topic) == one.topic_id}
-
-
-def _is_found(known: _Scan | None, start: int) -> bool:
-    """Whether the record is known at which a reader ends who begins there."""
-    return known is not None and known.scanned.unreadable is not None and known.scanned.unreadable >= start
