@@ -10,9 +10,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from seawall.api.v1alpha1.disruption import RestartedDatanode
-from seawall.api.v1alpha1.rollout import MeasuredReplay
+from seawall.api.v1alpha1.rollout import MeasuredReplay, RollStage
+from seawall.domain.datanodes.facts import Limits
 from seawall.domain.datanodes.replay import Progress, measure, progress, replay_seconds, restart_budget, startup_seconds
 from tests.domain.datanodes.builders import MI, make_datanode, make_facts, with_region
+from tests.domain.datanodes.world import World
 
 MEASURED = MeasuredReplay(entries=10_000, bytes=400 * MI, seconds=10)
 
@@ -78,3 +80,20 @@ def test_regions_that_lead_again_tell_how_far_it_is() -> None:
     assert progress(5_000, 60, timedelta(seconds=20), half) == Progress(2_500, 5_000, 20)
     assert progress(5_000, 60, timedelta(seconds=20), make_datanode(0)) == Progress(5_000, 5_000, 0)
     assert progress(0, 0, timedelta(0), replace(half, regions=())) == Progress(0, 0, 0)
+
+
+@pytest.mark.parametrize(("away", "is_measured"), [(timedelta(minutes=2), True), (timedelta(hours=3), False)])
+def test_a_datanode_that_was_back_for_hours_before_anybody_looked_is_no_measure(
+    away: timedelta, *, is_measured: bool
+) -> None:
+    """Or all others would take hours, and none could be restarted any more."""
+    world = World(facts=replace(make_facts(), limits=Limits(flush_first=False)))
+    world.request("monday")
+    world.run(600, until_stage=RollStage.REPLAYING)
+    for _ in range(30):
+        world.pass_time(timedelta(seconds=2))
+    world.pass_time(away)
+    world.run(60, until_stage=RollStage.WAITING)
+    assert (world.status.last_replay is not None) is is_measured
+    world.run(600, until_stage=RollStage.COMPLETED)
+    assert len(world.evicted) == 3

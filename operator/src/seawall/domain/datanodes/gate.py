@@ -217,7 +217,9 @@ class DatanodeGate(RolloutGate[RestartStatus, RolloutAction, Pod]):
             "maintenance": kept_until(status, self.facts, MAINTENANCE_LEASE),
         }
         elapsed = self.now - (entry.gone_time or self.now)
-        is_measured = not member.restarts  # a crash in between is no measure
+        # Beyond its budget somebody says that it stalls: else nobody looked when it was back, for hours maybe.
+        was_observed = status.stage is RollStage.STALLED or elapsed.total_seconds() <= entry.budget_seconds
+        is_measured = was_observed and not member.restarts  # a crash in between is no measure
         measured = measure(entry.datanode, elapsed) if entry.datanode is not None and is_measured else None
         if measured is not None:
             update["last_replay"] = measured
