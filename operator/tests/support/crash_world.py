@@ -19,6 +19,7 @@ from refdb.meta.etcd import Etcd
 from refdb.metasrv.server import register_topics
 from refdb.metasrv.state import ClusterState
 from refdb.metasrv.tables import Tables
+from refdb.repeats import until_available
 from refdb.sql.statements import CreateTable, parse_statement
 from refdb.wal.options import WalOptions
 from refdb.wal.topics import require_topics
@@ -133,7 +134,7 @@ class CrashWorld:
         """Topics, a table whose regions are on them in turn, rows, and a WALCluster that has met its Kafka."""
         bed = self.bed
         options = WalOptions({"bootstrap.servers": ",".join(bed.kafka.bootstrap_servers)}, topics=self.topics)
-        require_topics(options)
+        until_available(lambda: require_topics(options))  # as the database does
         register_topics(bed.metadata, self.topics)
         bounds = [f"PARTITION p{n} VALUES LESS THAN ('k{n + 1:02}')" for n in range(REGIONS - 1)]
         bounds.append(f"PARTITION p{REGIONS - 1} VALUES LESS THAN (MAXVALUE)")
