@@ -124,6 +124,8 @@ class Chaos:
     """Of purges."""
     without: frozenset[FaultKind] = frozenset()
     """Kinds of faults for which there is nothing here."""
+    works_once_more: bool = True
+    """Whether all work is done once more in the end, in peace."""
 
     def run(self, *more: Work) -> dict[str, Any]:
         """All of it; the counts, which are to be judged.
@@ -147,7 +149,7 @@ class Chaos:
             sampler.check()
             rest = _Rest(self.site, self.database, restarts, moves)
             settled = rest.wait_until_reached()
-            in_peace = _once_more(work)
+            in_peace = _once_more(work) if self.works_once_more else {}
             self.purges.wait_for_a_whole_run(within=SETTLED_SECONDS)
             self.purges.suspend()
             self.purges.wait_until_over()

@@ -16,7 +16,7 @@ from tests.support.site import Site
 pytestmark = pytest.mark.integration
 
 RACKS = ("a", "a", "b", "b")
-COUNT, MORE = 64, 90
+COUNT, MORE = 16, 22
 BOUND = 120.0
 LINE = re.compile(r"Topic: (\S+)\s+Partition: 0\s+Leader: (\d+)\s+Replicas: ([\d,]+)")
 

@@ -542,10 +542,10 @@ FAILS_OVER = ("--lease=2", "--dead-after=4", "--enable-region-failover=true")
 Story = tuple[dict[str, Any], tuple[Callable[[Purged], None], ...]]
 """What a database is, and what happens to it."""
 STORIES: tuple[Story, ...] = (
-    ({}, (shrink, stop_by_hold, verify_here)),
+    ({}, (stop_by_hold, verify_here)),
     ({}, (shrink, restart, begin_by_size, delete_what_is_in_use)),
-    ({}, (shrink, lose_the_intents, wait_for_a_verification, lose_a_hold)),
-    ({}, (shrink, stop_by_annotation, count_followers, lose_a_topic)),
+    ({}, (shrink, lose_the_intents, lose_a_hold)),
+    ({}, (stop_by_annotation, count_followers, wait_for_a_verification, lose_a_topic)),
     ({"flags": FAILS_OVER, "datanodes": 3}, (fail_over,)),
 )
 """The longest first."""
