@@ -14,6 +14,9 @@ from seawall_e2e.refdb import RefDb, RefDbImages, in_sight
 from seawall_e2e.restarts import RIGHTS, STATEFUL_SET
 from seawall_e2e.site import Site
 
+CHANGED = 'INSERT INTO dist_table(ts, n, row_num) VALUES ({}, "{}", 100)'
+"""The same row with another value: behind the record."""
+
 
 # In every run: what a datanode says of such a record (e2e/refdb/tests/test_bad_logs.py), and what the operator makes of
 # it (operator/tests/datanodes, operator/tests/domain/datanodes/test_diagnosis.py).
@@ -30,12 +33,14 @@ def test_a_crash_loop_is_told_with_the_offset_of_its_record_and_ends_without_the
     database.start()
     wal.wait("Serving", kind="DatanodesHealthy")
     _, *inserted = database.execute(guide.CREATE_TABLE, *guide.INSERTS)
-    before = database.rows(guide.SELECT)
-    assert len(before) == len(guide.ROWS)
+    written = database.rows(guide.SELECT)
+    assert len(written) == len(guide.ROWS)
     region = region_of(database, inserted[0]["regions"][0])
     purges.apply_policy(interval="1h", entries=1)
 
-    bad = crash(database, site.toolbox, region)
+    at, name, _ = next(row for row in written if row[1] == guide.ROWS[0][0])
+    bad = crash(database, site.toolbox, region, CHANGED.format(at, name))
+    before = [[at, name, 100] if row[1] == name else row for row in written]
     told = wait_for_diagnosis(wal)
     assert told["status"] == "False"
     assert f"datanode-{region.datanode}: " in told["message"]
@@ -45,7 +50,7 @@ def test_a_crash_loop_is_told_with_the_offset_of_its_record_and_ends_without_the
     assert set(run.skipped) == {region.topic}
     assert wal.status()["restart"]["datanodes"][region.datanode]["ailment"] == told["reason"]
 
-    assert copy_rows(site.toolbox, bad) == 5
+    assert copy_rows(site.toolbox, bad) == 6
     step_over(database, bad)
     wal.wait("Serving", kind="DatanodesHealthy")
     assert database.rows(guide.SELECT) == before

@@ -46,11 +46,15 @@ def region_of(database: RefDb, wrote: Object) -> Region:
     return Region(number, database.leaders()[number], wrote["topic"])
 
 
-def crash(database: RefDb, toolbox: Toolbox, region: Region) -> BadRecord:
-    """Somebody writes the record while the region's datanode is down; whenever it starts now, it crashes."""
+def crash(database: RefDb, toolbox: Toolbox, region: Region, *behind: str) -> BadRecord:
+    """Somebody writes the record, which a datanode that lives does not read; whenever it starts now, it crashes.
+
+    `behind`: what is written by SQL after it.
+    """
     first = database.flushed(region.number) + 1
-    database.kill(region.datanode)
     bad = BadRecord(region, first, toolbox.spoil(region.topic))
+    database.execute(*behind)
+    database.kill(region.datanode)
     database.let_go(f"datanode-{region.datanode}")
     return bad
 

@@ -133,6 +133,12 @@ def test_a_table_that_skips_its_log_is_known_for_it_without_a_topic_too(provider
     assert found.unlogged == found.without_topic == {MITO}
 
 
+def test_a_table_that_skipped_its_log_once_is_known_for_it_when_that_was_taken_back() -> None:
+    """What is in memory may be of then; and nobody is told that its rows are in no log."""
+    found = snapshot(table(MITO, region_options={"skip_wal": "false"}), table(OTHER))
+    assert (found.unlogged, found.logged_again) == (set(), {MITO})
+
+
 def test_a_table_that_was_made_without_a_log_is_known_by_its_provider() -> None:
     """Whatever its options say: no version writes to a log that is none."""
     assert snapshot(table(MITO, region_wal_options={"1": json.dumps({"wal.provider": "noop"})})).unlogged == {MITO}

@@ -108,6 +108,7 @@ def test_a_table_that_was_altered_to_skip_its_log_keeps_its_topic(skip: str | No
     value = {"table_id": 1024, "regions": [1], "region_wal_options": options, "region_options": {"skip_wal": skip}}
     found = read_datanode_table("0/1024", json.dumps(value))
     assert found.unlogged == ({REGION} if skip == "true" else set())
+    assert found.logged_again == ({REGION} if skip not in {"true", None} else set())
     assert found.topics == {REGION: "t_3"}
 
 

@@ -103,10 +103,26 @@ def test_what_one_look_does_not_read_the_next_one_does() -> None:
     assert found == (BadRecord("wal_1", 300, KEYLESS),)
 
 
+def test_topics_take_turns_whether_they_end_or_cannot_be_read() -> None:
+    """A log of which nothing is left to read, and one without a leader, keep nobody from reading a long one."""
+    logs, scans = logs_with(), RecordScans()
+    names = {f"wal_{number}": str(number) for number in range(5)}
+    for name in names:
+        logs.kafka.topics.setdefault(name, FakeTopic(name, (2,))).log.append(500)
+    for _ in range(10):
+        scan(scans, logs, dict.fromkeys(names, 0), names)
+    assert scan(scans, logs, {"wal_1": 0}, names) == ()
+    logs.kafka.topics["wal_1"].log.append_with_key(1, None)
+    found = [scan(scans, logs, dict.fromkeys(names, 0), names) for _ in range(3)]
+    assert [len(each) for each in found][-1] == 1
+
+
 def test_the_record_is_everybodys_who_would_read_it() -> None:
     facts = with_scanned(make_facts(), [BadRecord("wal_9", 300, KEYLESS)])
     assert set(facts.bad_records) == set(facts.datanodes)
     assert with_scanned(make_facts(), [BadRecord("wal_9", 1, KEYLESS)]).bad_records == {}
+    deleted = with_scanned(with_region(make_facts(), 1, reads_from=None), [BadRecord("wal_1", 1, KEYLESS)])
+    assert deleted.bad_records == {}, "where a region begins is not known, and the log begins behind it"
 
 
 def test_a_record_without_a_value_and_one_with_a_key_can_be_read() -> None:

@@ -345,6 +345,19 @@ def test_what_shall_be_padded_and_is_in_no_backup_is_refused() -> None:
     world.bring_back(padTo={"wal_2": 90, "wal_1": 90})
     assert why(world.settle_restore()) == (
         "RequestRefused",
-        "padTo names topic wal_2, of which the backup has nothing: leave it out, or name another backup",
+        "padTo names topic wal_2, of which the backup has nothing: name another backup, or the others in spec.topics",
     )
     assert not logs(world)
+
+
+def test_where_the_database_is_gone_what_is_in_no_backup_is_left_out_as_the_messages_say() -> None:
+    """Nobody says what it has of any topic: all that come back are padded by a person's word."""
+    world = without_wal_2()
+    world.store.is_silent = world.data_plane.is_silent = True
+    world.bring_back(padTo={"wal_0": 90, "wal_1": 90})
+    found = world.settle_restore(ticks=60)
+    assert why(found)[0] == "FlushedUnknown"
+    assert why(found)[1].endswith("or set padTo, or leave it out")
+    again = Key(NAMESPACE, "again")
+    world.bring_back(again, padTo={"wal_0": 90, "wal_1": 90}, topics=["wal_0", "wal_1"])
+    assert why(world.settle_restore(ticks=60, key=again))[0] == "AwaitingApproval"

@@ -146,8 +146,9 @@ class SubscriptionReader:
         return None if is_held else self.observer.observe(cluster)
 
     def _needs(self, case: Case, cluster: WALCluster, obj: WALSubscription) -> Mapping[str, TopicNeeds] | None:
-        """What a copy must end above, when it is to be promoted."""
-        if obj.status.promotion is None or obj.status.promotion.topics:
+        """What a copy must end above, when it is to be promoted; until that is recorded."""
+        promotion = obj.status.promotion
+        if case.spec.promote is None if promotion is None else promotion.topics:
             return None
         observation = self.observer.observe(cluster)
         # Without its Kafka the database cannot be observed as a whole, and still says what it has flushed.

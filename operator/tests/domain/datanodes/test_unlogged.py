@@ -166,6 +166,12 @@ def test_what_a_former_leader_said_last_is_in_nobodys_memory() -> None:
     assert {region.region: region.unlogged_bytes for region in found.regions} == {1: sizes[1], 2: None}
 
 
+def test_what_may_be_of_when_the_log_was_skipped_is_waited_for_too() -> None:
+    found = datanodes_by_id(sources(snapshot=replace(SNAPSHOT, logged_again=frozenset({1}))))[1]
+    sizes = {report.region_id: report.memtable_bytes for report in REPORTS}
+    assert {region.region: region.unlogged_bytes for region in found.regions} == {1: sizes[1], 2: None}
+
+
 WITHOUT_TOPIC = replace(
     SNAPSHOT,
     unlogged=frozenset({7, 8, 9}),

@@ -90,6 +90,7 @@ class GreptimeMetadata:
                 datanodes=_addresses(_pairs(view, values.DATANODE_ADDRESSES)),
                 issued=view.issued,
                 unlogged=frozenset(tables.unlogged),
+                logged_again=frozenset(tables.logged_again),
                 kept_dropped=_kept_dropped(view) if buried else {},
             )
 
@@ -209,6 +210,8 @@ class _Tables:
     """Those of external tables, which are without a topic whatever their options say."""
     unlogged: set[int] = field(default_factory=set)
     """Those whose rows are written to no log, or to none any more."""
+    logged_again: set[int] = field(default_factory=set)
+    """Those of which that was so once."""
 
     def read(self, pairs: Pairs) -> Iterator[tuple[int, str]]:
         """Regions and their topics."""
@@ -218,6 +221,7 @@ class _Tables:
             if table.is_external:
                 self.external.update(table.topics)
             self.unlogged |= table.unlogged
+            self.logged_again |= table.logged_again
             for region, topic in table.topics.items():
                 if topic is None:
                     self.without.add(region)

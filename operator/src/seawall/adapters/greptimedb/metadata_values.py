@@ -88,11 +88,13 @@ class DatanodeTable(NamedTuple):
         is_external: an external table, which reads files and writes no log.
         unlogged: the regions of which what is written goes to no log: since their table was made, and they have no
             topic, or since somebody altered it, and what was before is in their topics.
+        logged_again: those of which that was so once, and that may still have such rows in memory.
     """
 
     topics: dict[int, str | None]
     is_external: bool
-    unlogged: frozenset[int]
+    unlogged: frozenset[int] = frozenset()
+    logged_again: frozenset[int] = frozenset()
 
 
 def read_datanode_table(rest: str, value: str) -> DatanodeTable:
@@ -101,18 +103,20 @@ def read_datanode_table(rest: str, value: str) -> DatanodeTable:
     The options name every region of the table, those on other datanodes too; a region without options has a local WAL.
     An external table is given topics as any other (`src/common/meta/src/ddl/table_meta.rs`, `create_wal_options`), and
     its engine (`src/file-engine`) has no log at all: it reports a flushed entry id of 0 for ever. `skip_wal` is written
-    down before any region follows it, and nothing takes it back (`src/common/meta/src/ddl/alter_table.rs`). Of a table
-    that is made with it the provider is `noop` (`src/common/meta/src/wal_provider.rs`).
+    down before any region follows it (`src/common/meta/src/ddl/alter_table.rs`); newer versions take it back, and write
+    what was skipped nowhere (their pull request 9130). Of a table that is made with it the provider is `noop`
+    (`src/common/meta/src/wal_provider.rs`), or, in newer versions, a topic that nobody writes to.
     """
     data, table = _object(value), int(rest.rpartition("/")[2])
     options = {int(number): _wal_options(each) for number, each in (data.get("region_wal_options") or {}).items()}
     numbers = {*options, *data["regions"], *data.get("follower_regions", ())}
     topics = {region_of(table, number): _topic(options.get(number)) for number in numbers}
     if data.get("engine") == _FILE_ENGINE:
-        return DatanodeTable(dict.fromkeys(topics), is_external=True, unlogged=frozenset())
-    skips_log = (data.get("region_options") or {}).get("skip_wal") == "true"
-    unlogged = (region_of(table, n) for n in numbers if skips_log or _has_no_log(options.get(n)))
-    return DatanodeTable(topics, is_external=False, unlogged=frozenset(unlogged))
+        return DatanodeTable(dict.fromkeys(topics), is_external=True)
+    skip_wal = (data.get("region_options") or {}).get("skip_wal")
+    unlogged = frozenset(region_of(table, n) for n in numbers if skip_wal == "true" or _has_no_log(options.get(n)))
+    again = frozenset[int]() if skip_wal is None else frozenset(topics) - unlogged
+    return DatanodeTable(topics, is_external=False, unlogged=unlogged, logged_again=again)
 
 
 def read_table_route(value: str, mod_revision: int) -> Iterator[tuple[int, Route]]:

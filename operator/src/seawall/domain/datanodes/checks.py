@@ -33,6 +33,12 @@ class Candidate:
         return self.facts.datanodes.get(self.name)
 
     @property
+    def is_ready(self) -> bool:
+        """Whether its process is there for sure."""
+        pod = self.facts.pod(self.name)
+        return pod is not None and pod.ready
+
+    @property
     def topics(self) -> tuple[TopicFacts, ...]:
         """The topics that it would replay."""
         return () if self.datanode is None else self.datanode.topics
@@ -54,6 +60,8 @@ def _datanode_is_unknown(asked: Candidate) -> str | None:
             if asked.facts.observation_problem is None
             else f"{asked.name}: {asked.facts.observation_problem}"
         )
+    if datanode.epoch is None and not datanode.regions and asked.is_ready:  # of one with regions, they are unknown
+        return f"{asked.name}: it has not reported yet"
     unmapped = [region.region for region in datanode.regions if region.reads_from is None]
     known = {topic.name for topic in datanode.topics}
     unmapped += [region.region for region in datanode.regions if region.topic not in known]

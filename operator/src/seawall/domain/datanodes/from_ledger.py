@@ -68,7 +68,7 @@ def datanodes_by_id(sources: Sources) -> dict[int, Datanode]:
 def _regions(sources: Sources, ledger: Ledger) -> dict[int, list[RegionFacts]]:
     """By datanode the regions whose route names it."""
     case = ledger.case
-    flushed, unlogged = offsets.flushed_to(case.regions), sources.read.snapshot.unlogged
+    flushed, unlogged = offsets.flushed_to(case.regions), _may_lack_log(sources)
     in_memory = RegionReports.of(sources.read.reports).bytes_in_memory_by_datanode
     found: dict[int, list[RegionFacts]] = {}
     for row, name in enumerate(ledger.topics.names):
@@ -94,13 +94,18 @@ def _regions(sources: Sources, ledger: Ledger) -> dict[int, list[RegionFacts]]:
     return found
 
 
+def _may_lack_log(sources: Sources) -> frozenset[int]:
+    """The regions that may have rows in memory that are in no log."""
+    return sources.read.snapshot.unlogged | sources.read.snapshot.logged_again
+
+
 def _without_topic(sources: Sources, reporting: Collection[int]) -> dict[int, list[Memtable]]:
     """By datanode the regions whose rows are in no log and never were, with rows in memory.
 
     The ledger, which is of topics, has no row for them. How new a report is, other regions of its datanode say
     (`reporting`: those of which one leads).
     """
-    unlogged = sources.read.snapshot.unlogged & sources.read.snapshot.without_topic
+    unlogged = _may_lack_log(sources) & sources.read.snapshot.without_topic
     if not unlogged:
         return {}  # as nearly always, and there may be a million regions
     routes, found = sources.read.snapshot.routes, dict[int, list[Memtable]]()

@@ -217,9 +217,8 @@ class DatanodeGate(RolloutGate[RestartStatus, RolloutAction, Pod]):
             "maintenance": kept_until(status, self.facts, MAINTENANCE_LEASE),
         }
         elapsed = self.now - (entry.gone_time or self.now)
-        # Beyond its budget somebody says that it stalls: else nobody looked when it was back, for hours maybe.
-        was_observed = status.stage is RollStage.STALLED or elapsed.total_seconds() <= entry.budget_seconds
-        is_measured = was_observed and not member.restarts  # a crash in between is no measure
+        # A crash in between is no measure, nor is what took longer than its budget: nobody may have looked for hours.
+        is_measured = not member.restarts and elapsed.total_seconds() <= entry.budget_seconds
         measured = measure(entry.datanode, elapsed) if entry.datanode is not None and is_measured else None
         if measured is not None:
             update["last_replay"] = measured

@@ -116,5 +116,7 @@ def with_scanned(facts: Facts, scanned: Iterable[BadRecord]) -> Facts:
 
 def _would_read(datanode: Datanode, record: BadRecord, only: int | None = None) -> bool:
     """Whether any region of the datanode reads so far back; `only` names the one that counts."""
+    if any(topic.name == record.topic and record.offset < (topic.log_start or 0) for topic in datanode.topics):
+        return False  # it was deleted since
     regions = [region for region in datanode.regions if region.topic == record.topic and only in {None, region.region}]
     return any(region.reads_from is None or region.reads_from <= record.offset for region in regions)

@@ -156,6 +156,9 @@ class MetadataSnapshot:
     """Regions whose rows are written to no log: to their topic no more, or they never had one (`skip_wal`). What was
     written before is needed as ever, and what is written since is nowhere but in memory until they flush."""
 
+    logged_again: frozenset[int] = frozenset()
+    """Regions of which that was so once: what is in memory may be of then."""
+
     kept_dropped: Mapping[int, datetime | None] = field(default_factory=dict)
     """By id the tables that were dropped and may be undropped, until then (None: nobody says until when)."""
 

@@ -54,7 +54,8 @@ def _choose(case: Case) -> RestoreDecision:
     if unknown is not None and case.spec.pad_above_flushed:
         return case.stays(
             case.goes_on(
-                Reason.FLUSHED_UNKNOWN, f"{unknown}: let it run, and flush, until this is planned, or set padTo"
+                Reason.FLUSHED_UNKNOWN,
+                f"{unknown}: let it run, and flush, until this is planned, or set padTo, or leave it out",
             )
         )
     if unknown is not None and case.now < (case.status.attempt_time or case.now) + JOB_PATIENCE:
@@ -123,7 +124,8 @@ def _planned(
     most = case.kafka.topics.max_message_bytes
     missed = sorted(row.name for row in rows if not row.planned and row.name in (case.spec.pad_to or {}))
     if missed:
-        message = f"padTo names {listed(missed)}, of which the backup has nothing: leave it out, or name another backup"
+        name = f"padTo names {listed(missed)}, of which the backup has nothing"
+        message = f"{name}: name another backup, or the others in spec.topics"
         return case.ends(JobReason.REQUEST_REFUSED, message, outcome=Outcome.REFUSED)
     if not counts.topics:
         return case.ends(Reason.NOTHING_TO_RESTORE, sentence, outcome=Outcome.PASSED)

@@ -42,7 +42,7 @@ AT_ONCE = 100_000
 
 def begin(case: Case) -> SubscriptionDecision | None:
     """Begins to promote, once that is asked for and may be; None: it goes on as before."""
-    if case.spec.promote is None or case.status.producer is None or not copied(case) or without_copy(case):
+    if case.spec.promote is None or case.status.producer is None or not copied(case) or _why_forgotten(case):
         return None
     if case.spec.promote is Promotion.SWITCHOVER and not _is_even(case):
         return None
@@ -63,16 +63,24 @@ def why_not_begun(case: Case) -> Verdict | None:
 
 def explained(case: Case, decision: SubscriptionDecision) -> SubscriptionDecision:
     """What it waits for, with what keeps a promotion that is asked for from beginning."""
-    forgotten = [] if case.spec.promote is None else without_copy(case)
-    if not forgotten or decision.actions or decision.status != case.status:
+    forgotten = None if case.spec.promote is None else _why_forgotten(case)
+    if forgotten is None or decision.actions or decision.status != case.status:
         return decision
     verdict = decision.verdict
-    message = f"{_why_forgotten(forgotten)}. Until then: {verdict.message}"
+    message = f"{forgotten}. Until then: {verdict.message}"
     return case.stays(Verdict(Outlook.STALLED, Reason.CANNOT_PROMOTE, message, verdict.after))
 
 
-def _why_forgotten(names: list[str]) -> str:
-    return f"{listed(names)} would be forgotten, for want of a copy of its own: leave it out of spec.topics"
+def _why_forgotten(case: Case) -> str | None:
+    """Which topics a database that goes on with the copy would miss; None: none."""
+    names = without_copy(case)
+    if names:
+        return f"{listed(names)} would be forgotten, for want of a copy of its own: leave it out of spec.topics"
+    lost = lost_by_source(case)
+    if not lost:
+        return None
+    found = f"{listed(lost)} is gone at the source, was never copied, and had entries"
+    return f"{found}: a database that goes on would skip new rows of it; to give it up, leave it out of spec.topics"
 
 
 def promote(case: Case, promotion: PromotionStatus) -> SubscriptionDecision:
@@ -104,27 +112,15 @@ def _promote(case: Case, promotion: PromotionStatus) -> SubscriptionDecision:
         return case.stays(Verdict(target.outlook, target.reason, target.message, JOB_POLL_SECONDS))
     if target is None or producer is None:
         return case.stays(case.goes_on(Reason.TARGET_UNREACHABLE, "nobody asked the target yet"))
-    problem = _problem(case, target)
-    if problem is not None:
-        return _cannot(case, problem)
-    forgotten = without_copy(case)
-    if forgotten and case.spec.promote is Promotion.SWITCHOVER and not promotion.topics:
-        return _go_back(case, f"{listed(forgotten)} has no copy of its own yet")
-    if forgotten:
-        return _cannot(case, _why_forgotten(forgotten))
-    return _write(case, promotion, target, producer) if promotion.topics else _plan(case, promotion, target)
-
-
-def _problem(case: Case, target: LogsNow) -> str | None:
-    """What is gone at the target, or at the source before it was copied, as a clause; None: nothing is."""
     others = [name for name in copied(case) if _is_another(case, name, target)]
     if others:
-        return f"{listed(others)} of the target is gone, or was made again: leave it out of spec.topics"
-    lost = lost_by_source(case)
-    if not lost:
-        return None
-    found = f"{listed(lost)} is gone at the source and was never copied, and the database has ids of it"
-    return f"{found}: where it goes on, rows with lower ones are skipped; to give it up, leave it out of spec.topics"
+        return _cannot(case, f"{listed(others)} of the target is gone, or was made again: leave it out of spec.topics")
+    forgotten = _why_forgotten(case)
+    if forgotten is not None and case.spec.promote is Promotion.SWITCHOVER and not promotion.topics:
+        return _go_back(case, forgotten)
+    if forgotten is not None:
+        return _cannot(case, forgotten)
+    return _write(case, promotion, target, producer) if promotion.topics else _plan(case, promotion, target)
 
 
 def _cannot(case: Case, message: str) -> SubscriptionDecision:
