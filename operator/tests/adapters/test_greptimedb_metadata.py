@@ -136,7 +136,7 @@ def test_a_table_that_skips_its_log_is_known_for_it_without_a_topic_too(provider
 def test_a_table_that_skipped_its_log_once_is_known_for_it_when_that_was_taken_back() -> None:
     """What is in memory may be of then; and nobody is told that its rows are in no log."""
     found = snapshot(table(MITO, region_options={"skip_wal": "false"}), table(OTHER))
-    assert (found.unlogged, found.logged_again) == (set(), {MITO})
+    assert (found.unlogged, found.logged_again) == (frozenset(), frozenset({MITO}))
 
 
 def test_a_table_that_was_made_without_a_log_is_known_by_its_provider() -> None:
