@@ -149,6 +149,26 @@ def test_each_is_taken_away_by_undo(name: str) -> None:
     assert server.annotations == {}
 
 
+@pytest.mark.parametrize(
+    ("words", "sentence"),
+    [
+        (("7", "--undo"), "--undo takes the whole annotation away"),
+        (("9", "--reason", "x"), "the annotation names 7 8, too: name them again"),
+        (("9", "7", "--reason", "x"), "the annotation names 8, too"),
+    ],
+)
+def test_no_region_that_was_declared_dead_is_dropped_by_the_way(words: tuple[str, ...], sentence: str) -> None:
+    """One that is back keeps its log by being named, also when the declaration has expired."""
+    server, before = Server(), "7, 8: disk lost@2026-11-20T18:00:00Z"
+    server.annotations[DEAD_ANNOTATION] = before
+    with pytest.raises(Refused, match=sentence):
+        type_(server, "dead-regions", "wal", *words)
+    assert server.annotations == {DEAD_ANNOTATION: before}
+    type_(server, "dead-regions", "wal", "9", "8", "7", "--reason", "x")
+    assert server.annotations[DEAD_ANNOTATION].startswith("9, 8, 7: x@")
+    assert "whether they have flushed or not" in type_(server, "dead-regions", "wal", "--undo")
+
+
 def test_what_stands_and_what_it_allows_is_shown_before_it_is_asked() -> None:
     server, shown = Server(BROKEN), list[str]()
     arguments = build_parser().parse_args(["readopt", "wal", "--reason", "restored", "-n", "db"])

@@ -84,3 +84,50 @@ def test_a_topic_that_is_named_twice_is_not_held_from_the_offset_that_came_last(
     with pytest.raises(Refused, match="wal_0 is named twice"):
         create(server, "-t", "wal_0=15", "-t", "wal_1=1", "-t", "wal_0=1500")
     assert server.spec == {}
+
+
+class Kept(Server):
+    """An API server that keeps what was patched."""
+
+    def __init__(self, metadata: Mapping[str, Any], spec: Mapping[str, Any]) -> None:
+        super().__init__("Active")
+        self.found = {"metadata": {"resourceVersion": "7", **metadata}, "spec": dict(spec)}
+        self.patches: list[Any] = []
+
+    def get(self, path: str) -> dict[str, Any] | None:
+        return {**self.found, **(super().get(path) or {})}
+
+    def merge(self, path: str, patch: Mapping[str, Any]) -> None:
+        assert path == f"{HOLDS}/audit"
+        self.patches.append(patch)
+
+
+def change(server: Server, verb: str) -> list[str]:
+    arguments = build_parser().parse_args(["hold", verb, "audit", "-n", "db"])
+    return list(hold(arguments, server, lambda: None))
+
+
+@pytest.mark.parametrize(
+    ("metadata", "spec", "sentence"),
+    [
+        ({"deletionTimestamp": "2026-12-01T09:00:00Z"}, {}, "the hold is being deleted and cannot be renewed"),
+        ({}, {"release": True}, "the hold is released and cannot be renewed"),
+    ],
+)
+def test_what_the_operator_would_not_count_is_no_renewal(
+    metadata: dict[str, str], spec: dict[str, bool], sentence: str
+) -> None:
+    """Its holder renews it by a job, which must hear of it before the ttl is over."""
+    server = Kept(metadata, spec)
+    with pytest.raises(Refused, match=sentence):
+        change(server, "renew")
+    assert not server.patches
+    assert change(server, "release") == ["walhold/audit released"]
+
+
+def test_a_renewal_is_another_time_at_the_version_that_was_read() -> None:
+    server = Kept({}, {})
+    (printed,) = change(server, "renew")
+    (patch,) = server.patches
+    assert patch["metadata"] == {"resourceVersion": "7"}
+    assert printed == f"walhold/audit renewed at {patch['spec']['renewTime']}"

@@ -226,6 +226,10 @@ def test_a_run_is_followed_to_its_end() -> None:
     [
         ({"stage": "Failed", "conditions": ready("Kafka said no")}, "the run failed: Kafka said no"),
         (None, "was deleted before it was over"),
+        (
+            {"stage": "Completed", "topics": {"total": 3, "purged": 1, "failed": 2}, "entriesDeleted": 7},
+            "2 failed.*, 7 entries deleted; of 2 topics nothing was deleted: status.refused says why",
+        ),
     ],
 )
 def test_a_run_that_fails_or_goes_away_is_an_error(end: dict[str, Any] | None, sentence: str) -> None:

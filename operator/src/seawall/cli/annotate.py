@@ -12,9 +12,9 @@ from datetime import datetime
 from typing import Any, Protocol
 
 from seawall.adapters.kube.objects import path_of
-from seawall.api.meta import PAUSED_ANNOTATION, Key
+from seawall.api.meta import DEAD_ANNOTATION, PAUSED_ANNOTATION, Key
 from seawall.api.v1alpha1.cluster import WAL_CLUSTER
-from seawall.cli.annotation_verbs import VERBS, Verb, value_of
+from seawall.cli.annotation_verbs import VERBS, Verb, require_none_dropped, value_of
 from seawall.cli.connection import add_connection, add_operator, add_walcluster, whereabouts
 from seawall.cli.follow import ChangingApi, condition_of
 from seawall.cli.ledger import Get, ask_operator
@@ -83,6 +83,7 @@ def annotate(arguments: argparse.Namespace, api: NamedApi, ask: Ask, now: dateti
     path = path_of(WAL_CLUSTER, Key(arguments.namespace, arguments.walcluster))
     found = _read(api, path, arguments)
     _require_planned(found, verb, value)
+    require_none_dropped(verb, _said(found, verb), value)
     yield whereabouts(arguments, api.host)
     yield from _shown(found, verb)
     if value is not None:
@@ -121,9 +122,15 @@ def _shown(found: Mapping[str, Any], verb: Verb) -> Iterator[str]:
             yield f"{kind} is {condition['status']} ({condition['reason']}): {condition['message']}"
         else:
             yield f"{kind} is not known"
-    said = (found["metadata"].get("annotations") or {}).get(verb.annotation)
+    said = _said(found, verb)
     if said is not None:
         yield f"{verb.annotation} is set: {said}"
+
+
+def _said(found: Mapping[str, Any], verb: Verb) -> str | None:
+    """What the annotation says now."""
+    said: str | None = (found["metadata"].get("annotations") or {}).get(verb.annotation)
+    return said
 
 
 def _topics(get: Get, arguments: argparse.Namespace, verb: Verb) -> Iterator[str]:
@@ -146,7 +153,8 @@ def _topics(get: Get, arguments: argparse.Namespace, verb: Verb) -> Iterator[str
 
 def _sentence(verb: Verb, value: str | None) -> str:
     if value is None:
-        return f"It takes {verb.annotation} away."
+        lapses = ": regions that it names count as any other, whether they have flushed or not"
+        return f"It takes {verb.annotation} away{lapses if verb.annotation == DEAD_ANNOTATION else ''}."
     return f"It sets {verb.annotation}: {value}\n{verb.allows}"
 
 

@@ -26,7 +26,7 @@ from seawall.api.meta import (
 )
 from seawall.api.v1alpha1.purge_template import matches_any
 from seawall.domain.errors import Refused
-from seawall.domain.ledger.declarations import is_glob, is_region_id
+from seawall.domain.ledger.declarations import is_glob, is_region_id, named_dead
 from seawall.domain.managed_kafka.names import FORMAT_VOLUME_ANNOTATION
 from seawall.domain.rollout.workload import (
     APPROVE_ROLLOUT_ANNOTATION,
@@ -83,8 +83,7 @@ VERBS: Mapping[str, Verb] = {
     ),
     "dead-regions": Verb(
         DEAD_ANNOTATION,
-        "Purges delete what only these regions kept: their rows that were not flushed are lost. "
-        "Regions that the annotation named before and does not name now count as any other.",
+        "Purges delete what only these regions kept: their rows that were not flushed are lost.",
         (ConditionType.WAL_INTACT,),
         ("region", is_region_id),
         _names_region,
@@ -153,7 +152,8 @@ VERBS: Mapping[str, Verb] = {
     ),
     "pause": Verb(
         PAUSED_ANNOTATION,
-        "The status is still kept, and nothing else is done, until `seawall resume`.",
+        "The status is still kept, and nothing else is done, until `seawall resume`. WALRestores go on, and jobs that "
+        "run: pause those themselves.",
         restrains=True,
     ),
     "resume": Verb(
@@ -170,7 +170,11 @@ def value_of(verb: Verb, arguments: argparse.Namespace, now: datetime) -> str | 
     Raises:
         Refused: something was mistyped, or is missing.
     """
-    if verb.removes or arguments.undo:
+    if verb.removes:
+        return None
+    if arguments.undo:
+        if verb.has_expiry and getattr(arguments, "named", ()):
+            raise Refused("--undo takes the whole annotation away: name nothing, or set it to what is left")
         return None
     named = _named(verb, arguments)
     if verb.annotation == PAUSED_ANNOTATION:
@@ -185,6 +189,23 @@ def value_of(verb: Verb, arguments: argparse.Namespace, now: datetime) -> str | 
     expires = written(now + _period(arguments.period))
     what = f"{', '.join(named)}: " if named else ""
     return f"{what}{reason}@{expires}"
+
+
+def require_none_dropped(verb: Verb, said: str | None, value: str | None) -> None:
+    """Refuses to declare other regions dead in the place of some that were, and may be back.
+
+    What purges relied on is remembered by nothing but the annotation: a region that is back is kept its log by being
+    named there, until it has flushed.
+
+    Raises:
+        Refused: the annotation names a region that is not named now.
+    """
+    if verb.annotation != DEAD_ANNOTATION or said is None or value is None:
+        return
+    left = sorted(named_dead(said) - named_dead(value))
+    if left:
+        ids = " ".join(map(str, left))
+        raise Refused(f"the annotation names {ids}, too: name them again, or once they have flushed, --undo first")
 
 
 def _named(verb: Verb, arguments: argparse.Namespace) -> tuple[str, ...]:

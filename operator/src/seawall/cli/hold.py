@@ -79,10 +79,10 @@ def hold(arguments: argparse.Namespace, api: ChangingApi, pause: Callable[[], No
             yield from HOLDS.show(arguments, api.get, pause)
         case "renew":
             now = written(datetime.now(UTC))
-            _change(arguments, api, {"renewTime": now})
+            _change(arguments, api, {"renewTime": now}, _why_not_renewed)
             yield f"walhold/{arguments.walhold} renewed at {now}"
         case _:
-            _change(arguments, api, {"release": True})
+            _change(arguments, api, {"release": True}, lambda _: None)
             yield f"walhold/{arguments.walhold} released"
 
 
@@ -150,7 +150,19 @@ def _is_answered(status: Status) -> bool:
     return status.get("state") not in {None, HoldState.REQUESTED}
 
 
-def _change(arguments: argparse.Namespace, api: ChangingApi, spec: Mapping[str, Any]) -> None:
+def _why_not_renewed(found: Mapping[str, Any]) -> str | None:
+    """Why the operator counts no renewal of it any more; None: it does."""
+    if found["metadata"].get("deletionTimestamp"):
+        return "the hold is being deleted and cannot be renewed: place another one"
+    return "the hold is released and cannot be renewed: place another one" if found["spec"].get("release") else None
+
+
+def _change(
+    arguments: argparse.Namespace,
+    api: ChangingApi,
+    spec: Mapping[str, Any],
+    obstacle: Callable[[Mapping[str, Any]], str | None],
+) -> None:
     """Edits the spec, at the version that was read."""
     path = path_of(WAL_HOLD, Key(arguments.namespace, arguments.walhold))
     found = api.get(path)
@@ -159,6 +171,9 @@ def _change(arguments: argparse.Namespace, api: ChangingApi, spec: Mapping[str, 
     state = found.get("status", {}).get("state")
     if state in {HoldState.LOST, HoldState.RELEASED}:
         raise Refused(f"the hold is {state}, which is final: place another one")
+    problem = obstacle(found)
+    if problem is not None:
+        raise Refused(problem)
     api.merge(path, {"metadata": {"resourceVersion": found["metadata"]["resourceVersion"]}, "spec": spec})
 
 

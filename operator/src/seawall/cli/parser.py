@@ -85,7 +85,7 @@ COMMANDS = {
     "rebalance": Command("make the brokers' loads even by one reassignment", "annotate"),
     "approve": Command("let the planned reassignment with this digest begin", "annotate"),
     "abort": Command("take a reassignment back, and begin none", "annotate"),
-    "pause": Command("write nothing to Kafka or ConfigMaps", "annotate"),
+    "pause": Command("write nothing to Kafka or ConfigMaps; restores and jobs go on", "annotate"),
     "resume": Command("go on after `seawall pause`", "annotate"),
     "report": Command("one archive for a bug report, without secrets and records", "report"),
     "explain": Command("what a reason means and what to do, or what is known of lines of a log", "explain"),

@@ -119,6 +119,9 @@ def _follow(api: Api, path: str, pause: Callable[[], None], bar: Callable[[Mappi
     status = yield from follow(api, path, "run", pause, lambda each: each.get("stage") in ENDS, watch=bar)
     if status["stage"] == Stage.FAILED:
         raise Refused(f"the run failed: {message_of(status)}")
+    failed = status.get("topics", {}).get("failed", 0)
+    if failed:
+        raise Refused(f"{_completed(status)}; of {failed} topics nothing was deleted: status.refused says why")
     yield _completed(status)
 
 

@@ -388,6 +388,21 @@ def test_a_hold_is_not_lost_by_a_clock_that_is_ahead() -> None:
     assert settle(hold, VIEW, now) == hold
 
 
+def test_a_renewal_that_was_counted_by_a_clock_a_year_ahead_counts_from_when_it_is_right_again() -> None:
+    """Its holder is gone, and nobody renews it: else it would keep its topics for a year."""
+    year = timedelta(days=365)
+    hold = settled_by(ahead(NOW + year, year), SHORT)
+    assert hold.renewal is not None
+    assert hold.renewal.observed_at == NOW + year
+    assert settled_by(ahead(NOW + year, year), hold) == hold
+    right = settle(hold, VIEW, NOW)
+    assert right.renewal is not None
+    assert (right.renewal.observed_at, right.renewal.stated) == (NOW, hold.renewal.stated)
+    assert settle(right, VIEW, NOW) == right
+    assert observed(right, NOW, NOW + timedelta(minutes=50)).state is not HoldState.LOST
+    assert observed(right, NOW, NOW + 2 * HOUR).state is HoldState.LOST
+
+
 def test_no_limit_counts_while_the_clocks_disagree_or_nobody_knows() -> None:
     """Not even when both say that it is over: nobody knows by how much either is wrong."""
     at_risk = settle(granted(ttl=HOUR, max_lag_bytes=600), VIEW, NOW)

@@ -48,7 +48,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 
 from seawall.api.v1alpha1.hold import HoldState
-from seawall.domain.clocks import Agreement, TrustedTime
+from seawall.domain.clocks import Agreement, TrustedTime, is_to_come
 from seawall.domain.ledger.held import (
     NEAR,
     Claim,
@@ -126,12 +126,19 @@ def _renewed(hold: Hold, _: HoldView, time: TrustedTime) -> HoldChange | None:
     While nobody knows the API server's time no hold ends, and a renewal that is counted from a wrong time would do harm
     later: so it waits.
     """
-    if hold.renewal is not None and (hold.renewal.stated == hold.renew_time or hold.kept_by is not None):
-        return None
     if time.agreement is Agreement.UNKNOWN:
         return None
+    if hold.renewal is not None and (hold.renewal.stated == hold.renew_time or hold.kept_by is not None):
+        return _corrected(hold, hold.renewal, time)
     sentence = "seen for the first time" if hold.renewal is None else "renewed"
     return HoldChange(replace(hold, renewal=Renewal(hold.renew_time, time.later), unrenewed=None), sentence)
+
+
+def _corrected(hold: Hold, renewal: Renewal, time: TrustedTime) -> HoldChange | None:
+    """A renewal that was counted from a time to come, by a clock that was ahead, counts from now on (ADR 28)."""
+    if time.agreement is not Agreement.AGREE or not is_to_come(renewal.observed_at, time.later):
+        return None
+    return HoldChange(replace(hold, renewal=Renewal(renewal.stated, time.later), unrenewed=None), "")
 
 
 def _due(hold: Hold, _: HoldView, time: TrustedTime) -> HoldChange | None:
