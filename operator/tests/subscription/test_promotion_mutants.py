@@ -24,7 +24,7 @@ MUTANTS: tuple[Mutant, ...] = (
         promotions.test_regions_that_say_nothing_are_not_taken_for_regions_that_have_flushed_all,
     ),
     (
-        rewritten(promotion, "begin", " or without_copy(case)", ""),
+        rewritten(promotion, "begin", " or _why_forgotten(case)", ""),
         refusals.somebody_elses_topic_is_not_promoted,
     ),
     (
@@ -44,7 +44,7 @@ MUTANTS: tuple[Mutant, ...] = (
         refusals.test_a_topic_that_does_not_exist_yet_hinders_nobody,
     ),
     (
-        rewritten(promotion, "_promote", "    if forgotten:", "    if False:"),
+        rewritten(promotion, "_promote", "if forgotten is not None:", "if False:"),
         refusals.a_topic_that_the_pool_gets_after_the_copying_ended_is_not_forgotten,
     ),
     (
@@ -52,7 +52,7 @@ MUTANTS: tuple[Mutant, ...] = (
         refusals.somebody_elses_topic_is_not_promoted,
     ),
     (
-        rewritten(promotion, "explained", "if not forgotten or", "if True or"),
+        rewritten(promotion, "explained", "if forgotten is None or", "if True or"),
         refusals.test_a_topic_that_had_not_begun_when_the_source_died_is_not_forgotten,
     ),
     (
@@ -60,7 +60,7 @@ MUTANTS: tuple[Mutant, ...] = (
         refusals.test_a_topic_that_does_not_exist_yet_hinders_nobody,
     ),
     (
-        rewritten(promotion, "_promote", "if forgotten and case", "if False and case"),
+        rewritten(promotion, "_promote", "if forgotten is not None and case", "if False and case"),
         switchovers.test_a_switchover_goes_back_for_a_topic_that_the_pool_got_meanwhile,
     ),
     (

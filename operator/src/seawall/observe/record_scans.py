@@ -22,7 +22,7 @@ class _Scan:
     topic_id: str
     start: int
     position: int
-    looks: int = 0
+    reads: int = 0
     found: Mapping[int, BadRecord] = field(default_factory=dict)
 
     def is_over(self, start: int) -> bool:
@@ -32,7 +32,7 @@ class _Scan:
     def begun_at(self, start: int) -> _Scan:
         """As it goes on for a reader who begins there; who begins below, or beyond what was read, begins anew."""
         begun = self if self.start <= start <= self.position else replace(self, start=start, position=start)
-        return replace(begun, looks=self.looks + 1)
+        return replace(begun, reads=self.reads + 1)
 
     def with_more(self, topic: str, answer: Scanned | TopicFailure) -> _Scan:
         """With what was read from where it was."""
@@ -71,7 +71,7 @@ class RecordScans:
             topic for topic, start in sorted(asked.items()) if topic not in known or not known[topic].is_over(start)
         ]
         # In turn: a log that ends, or that nobody can read, is asked for no more often than a long one.
-        for topic in sorted(left, key=lambda name: 0 if name not in known else known[name].looks)[:AT_ONCE]:
+        for topic in sorted(left, key=lambda name: 0 if name not in known else known[name].reads)[:AT_ONCE]:
             start = asked[topic]
             before = known.get(topic, _Scan(topic_ids[topic], start, start)).begun_at(start)
             known[topic] = before.with_more(topic, logs.find_unreadable(topic, max(start, before.position)))
