@@ -16,6 +16,7 @@ from seawall.domain.hold import decide, view
 from seawall.domain.ledger import declared, held, holds
 from seawall.domain.ledger.held import HoldView
 from seawall.observe import claims, reading
+from tests.domain.ledger import test_holds as renewals
 from tests.hold import test_hold_outage as outages
 from tests.hold import test_hold_reused_name as reused
 from tests.hold import test_wal_hold as stories
@@ -200,11 +201,27 @@ MUTANTS: tuple[Mutant, ...] = (
         ),
     ),
     (
+        rewritten(decide, "_manage", "hold.granted_cluster_id not in", "None not in"),
+        reused.test_a_hold_whose_name_of_a_walcluster_is_on_another_kafka_now_is_not_lost,
+    ),
+    (
+        rewritten(claims, "_may_hold_of", "_is_at_home(hold, other) and", "False and"),
+        reused.test_a_hold_on_another_kafka_with_the_same_names_of_topics_keeps_nothing_here,
+    ),
+    (
+        rewritten(claims, "_may_hold_of", "_is_at_home(hold, other) and", "True and"),
+        partial(reused.test_a_purge_keeps_what_was_held_before_the_name_was_used_again, reused.named),
+    ),
+    (
+        step_rewritten("_renewed", "return _corrected(hold, hold.renewal, time)", "return None"),
+        renewals.test_a_renewal_that_was_counted_by_a_clock_a_year_ahead_counts_from_when_it_is_right_again,
+    ),
+    (
         rewritten(declared, "hold_of", " or _prefix_of(obj.status.granted)", "", decide, claims),
         partial(reused.test_a_hold_is_not_judged_by_the_topics_of_a_later_cluster_of_that_name, {"former_0": 3}, None),
     ),
     (
-        step_rewritten("_granted", "granted_prefix=view.prefix", "granted_prefix=None"),
+        step_rewritten("_granted", "_on_pool_of(view, granted)", "granted"),
         reused.test_a_grant_says_on_which_topics_it_is_also_one_that_did_not,
     ),
     (

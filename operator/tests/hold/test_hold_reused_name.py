@@ -9,7 +9,9 @@ from typing import Any
 import pytest
 
 from seawall.api.meta import ConditionType, Key
+from seawall.api.v1alpha1.cluster import WALCluster, WALClusterStatus
 from seawall.api.v1alpha1.hold import GrantedLogs, HoldState, WALHoldStatus
+from seawall.api.v1alpha1.kafka_brokers import BrokersStatus, KafkaStatus
 from seawall.domain.conditions import find_condition
 from tests.cluster.test_topic_deletion import LONG, controller, going, live, reported
 from tests.hold.test_wal_hold import HOLD, granter, is_true, message, place, read, settle, stay
@@ -298,3 +300,58 @@ def test_a_grant_says_on_which_topics_it_is_also_one_that_did_not() -> None:
     world.kube.replace_status(hold, hold.status.model_copy(update={"granted_prefix": None}))
     assert settle(world, process).status.granted_prefix == "wal"
     assert read(world).status.state in {HoldState.ACTIVE, HoldState.EXTENDED}
+
+
+def of_another_kafka(world: World, *, cluster_id: str | None) -> None:
+    """The name of the one that had these topics is of one with the same prefix on another Kafka now."""
+    world.time.time += timedelta(seconds=10)
+    world.kube.apply(FORMER, {**CLUSTER, "topics": {"prefix": "wal", "count": 3}})
+    found = world.kube.get(WALCluster, FORMER)
+    assert found is not None
+    if cluster_id is not None:
+        pinned = KafkaStatus(cluster_id=cluster_id, brokers=BrokersStatus(total=3, online=3))
+        world.kube.replace_status(found, WALClusterStatus(kafka=pinned))
+
+
+def granted_on(cluster_id: str) -> WALHoldStatus:
+    return WALHoldStatus(
+        state=HoldState.ACTIVE, granted={"wal_0": 3}, granted_prefix="wal", granted_cluster_id=cluster_id
+    )
+
+
+@pytest.mark.parametrize("later", [None, "another-kafka"])
+def test_a_purge_keeps_what_was_held_before_another_kafka_got_the_name(later: str | None) -> None:
+    world = World()
+    for region in world.data_plane.regions:
+        world.flush(region)
+    place_former(world, {"wal_0": 3}, granted_on("fake-cluster"))
+    of_another_kafka(world, cluster_id=later)
+    world.start_run()
+    world.settle()
+    assert world.log_starts()["wal_0"] <= 3
+
+
+def test_a_hold_on_another_kafka_with_the_same_names_of_topics_keeps_nothing_here() -> None:
+    """Two databases in one namespace, each with its Kafka: `wal` is what prefixes are called by default."""
+    world = World()
+    for region in world.data_plane.regions:
+        world.flush(region)
+    place_former(world, {"wal_0": 3}, granted_on("another-kafka"))
+    of_another_kafka(world, cluster_id="another-kafka")
+    world.start_run()
+    world.settle()
+    assert world.log_starts()["wal_0"] > 3
+
+
+def test_a_hold_whose_name_of_a_walcluster_is_on_another_kafka_now_is_not_lost() -> None:
+    """Of its topics nothing was observed: it is renewed, released, or its ttl counts."""
+    world = World()
+    place(world, topics={"wal_0": 3})
+    settle(world)
+    assert read(world).status.granted_cluster_id == "fake-cluster"
+    world.kube.replace_status(read(world), granted_on("another-kafka"))
+    settle(world)
+    assert read(world).status.state is HoldState.ACTIVE
+    assert "on Kafka another-kafka, and the WALCluster of this name has those of Kafka fake-cluster" in message(
+        read(world)
+    )

@@ -359,10 +359,12 @@ class World:
                 assert record.intent >= self.kafka.topics[topic].log.log_start, "deleted beyond the intent"
 
     def _held(self) -> dict[str, int]:
+        """Of this Kafka: what was granted on another one is in nobody's hands here."""
         found: dict[str, int] = {}
         for hold in self.kube.list(WALHold, NAMESPACE).items:
             state = hold.status.state
-            if state is not None and state.is_final:
+            is_elsewhere = hold.status.granted_cluster_id not in {None, self.kafka.cluster_id}
+            if is_elsewhere or (state is not None and state.is_final):
                 continue
             for topic, offset in hold.status.granted.items():
                 if isinstance(offset, int):

@@ -173,7 +173,7 @@ def value_of(verb: Verb, arguments: argparse.Namespace, now: datetime) -> str | 
     if verb.removes:
         return None
     if arguments.undo:
-        if verb.has_expiry and getattr(arguments, "named", ()):
+        if verb.has_expiry and getattr(arguments, "named", None):
             raise Refused("--undo takes the whole annotation away: name nothing, or set it to what is left")
         return None
     named = _named(verb, arguments)

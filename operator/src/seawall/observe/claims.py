@@ -13,6 +13,7 @@ from seawall.api.v1alpha1.purge import WALPurge
 from seawall.api.v1alpha1.restore import WALRestore
 from seawall.api.v1alpha1.verification import WALVerification
 from seawall.domain.clocks import TrustedTime
+from seawall.domain.cluster.identity import pinned_id
 from seawall.domain.cluster.readoption import ReadoptionNow, read_readoption
 from seawall.domain.cluster_name import cluster_name, of_cluster
 from seawall.domain.errors import SeawallError
@@ -248,8 +249,9 @@ def _may_hold_of(hold: WALHold, cluster: WALCluster, others: Mapping[str, WALClu
     name, other = cluster_name(hold), others.get(cluster_name(hold) or "")
     if name in {None, cluster.metadata.name} or cluster.prefix is None:
         return True
-    if other is not None and other.prefix in {None, cluster.prefix}:
-        return True
+    is_anothers = other is not None and _is_at_home(hold, other) and not _is_at_home(hold, cluster)
+    if is_anothers or (other is not None and other.prefix in {None, cluster.prefix}):
+        return not is_anothers
     claimed = None if isinstance(hold.spec, InvalidSpec) else hold.spec.topics
     named = hold.status.granted.keys() | (claimed or {}).keys()
     if any(name.rpartition("_")[0] == cluster.prefix for name in named):
@@ -261,6 +263,15 @@ def _may_hold_of(hold: WALHold, cluster: WALCluster, others: Mapping[str, WALClu
     if hold.status.granted_prefix is not None:
         return hold.status.granted_prefix == cluster.prefix
     return is_on_any and (other is None or hold.metadata.creation_timestamp < other.metadata.creation_timestamp)
+
+
+def _is_at_home(hold: WALHold, cluster: WALCluster) -> bool:
+    """Whether all that it claims was granted on the topics that this WALCluster has: its prefix, on its Kafka."""
+    status, own_id = hold.status, pinned_id(cluster)
+    if isinstance(hold.spec, InvalidSpec) or hold.KEPT & hold.unreadable.keys() or own_id is None:
+        return False
+    placed = (status.granted_prefix, status.granted_cluster_id)
+    return status.granted == hold.spec.topics and placed == (cluster.prefix, own_id)
 
 
 def _is_of(obj: WALPurgePolicy | WALVerification, cluster: WALCluster) -> bool:

@@ -135,6 +135,8 @@ class WALHoldStatus(ObjectStatus):
     """The logs of what was granted: when they are others, the hold is Lost."""
     granted_prefix: Annotated[str, Field(max_length=200)] | None = None
     """The prefix of the topics on which it was granted: a later WALCluster of the same name may have others."""
+    granted_cluster_id: Annotated[str, Field(max_length=200)] | None = None
+    """The id of the Kafka on which it was granted: a later one may be on another, with topics of the same names."""
     renewal: Renewal | None = None
     """The last renewal that the operator saw."""
     unrenewed: Stretch | None = None

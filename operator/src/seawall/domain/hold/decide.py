@@ -45,6 +45,7 @@ from seawall.domain.ledger.held import (
 from seawall.domain.ledger.holds import next_change, next_change_alone, release, why_not_granted
 from seawall.domain.ledger.intents import FenceRecord
 from seawall.domain.ledger.observation import Observation, UnavailableReason
+from seawall.domain.ledger.shards import PoolId
 from seawall.domain.step import Event, EventType
 from seawall.domain.times import HOLD_OBSERVE_SECONDS, HOLD_RETRY_SECONDS
 
@@ -187,8 +188,9 @@ def _verdict_without_cluster() -> Verdict:
 
 def _manage(obj: WALHold, hold: Hold, observation: Observation, observed: Observed) -> HoldDecision:
     """A change of its state first; numbers, which are others at each look, with it, or when nothing is to be done."""
-    if hold.granted_prefix not in {None, observation.pool.prefix}:
-        return _alone(obj, hold, _verdict_elsewhere(hold, observation.pool.prefix), observed)
+    pool = observation.pool
+    if hold.granted_prefix not in {None, pool.prefix} or hold.granted_cluster_id not in {None, pool.cluster_id}:
+        return _alone(obj, hold, _verdict_elsewhere(hold, pool), observed)
     view = hold_view(observation, observed.ages, may_write=observed.may_write)
     change = next_change(hold, view, observed.time)
     after = hold if change is None else change.hold
@@ -210,10 +212,13 @@ def _manage(obj: WALHold, hold: Hold, observation: Observation, observed: Observ
     return Decision(obj.status, _verdict(obj, hold, view, observed), actions, publish)
 
 
-def _verdict_elsewhere(hold: Hold, prefix: str) -> Verdict:
+def _verdict_elsewhere(hold: Hold, pool: PoolId) -> Verdict:
     """Of a hold whose WALCluster's name is another one's now: of its topics nothing was observed."""
+    was, now = (hold.granted_prefix, pool.prefix)
+    if was in {None, now}:
+        was, now = (f"{now} on Kafka {hold.granted_cluster_id}", f"Kafka {pool.cluster_id}")
     message = (
-        f"it was granted on topics of {hold.granted_prefix}, and the WALCluster of this name has those of {prefix}: it "
+        f"it was granted on topics of {was}, and the WALCluster of this name has those of {now}: it "
         "counts for who has its topics now, and by this name; release it once nobody needs them, and place another; "
         "unless it is renewed it ends by its ttl"
     )

@@ -20,6 +20,7 @@ def measured(obj: WALHold, hold: Hold, view: HoldView) -> WALHoldStatus:
         granted={} if hold.granted is None else _topics_of(hold.granted),
         granted_logs=None if logs is None else _logs_of(logs),
         granted_prefix=hold.granted_prefix,
+        granted_cluster_id=hold.granted_cluster_id,
         renewal=_renewal_of(hold),
         unrenewed=hold.unrenewed,
         at_risk_time=hold.at_risk_since,

@@ -49,7 +49,7 @@ def hold_view(observation: Observation, ages: YoungRecords | None = None, *, may
     }
     mode = observation.assessment.inputs.prune_mode
     aged = topics if ages is None else {name: _with_ages(topics[name], ages, name) for name in topics}
-    return HoldView(aged, mode.database_deletes, mode.cure, observation.pool.prefix)
+    return HoldView(aged, mode.database_deletes, mode.cure, observation.pool.prefix, observation.pool.cluster_id)
 
 
 def _with_ages(topic: HeldTopic, ages: YoungRecords, name: str) -> HeldTopic:

@@ -86,6 +86,7 @@ def hold_of(obj: WALHold) -> Hold | InvalidSpec:
         granted=claim_of(obj.status.granted) if obj.status.granted else None,
         granted_logs=None if logs is None else LogIds(logs.topics, logs.digest, logs.numbers),
         granted_prefix=obj.status.granted_prefix or _prefix_of(obj.status.granted),
+        granted_cluster_id=obj.status.granted_cluster_id,
         renewal=None if recorded is None else Renewal(recorded.renew_time, recorded.seen_time),
         unrenewed=obj.status.unrenewed,
         at_risk_since=obj.status.at_risk_time,

@@ -61,6 +61,8 @@ class Hold:
     """The logs of what was granted, as they were then."""
     granted_prefix: str | None = None
     """The prefix of the pool on which it was granted; None: by a version that did not write it down."""
+    granted_cluster_id: str | None = None
+    """The id of its Kafka; None: as above."""
     renewal: Renewal | None = None
     unrenewed: Stretch | None = None
     at_risk_since: datetime | None = None
@@ -133,6 +135,8 @@ class HoldView:
     """What ends that."""
     prefix: str | None = None
     """What the topics of the pool are called."""
+    cluster_id: str | None = None
+    """Of their Kafka."""
 
     @property
     def second_pruner(self) -> str | None:

@@ -171,9 +171,8 @@ def _granted(hold: Hold, view: HoldView, _: TrustedTime) -> HoldChange | None:
     below = _below(hold.claim, view)
     if below is None:
         state = HoldState.ACTIVE if hold.state is HoldState.REQUESTED else hold.state
-        logs = view.logs_of(hold.claim)
-        granted = replace(hold, state=state, granted=hold.claim, granted_logs=logs, granted_prefix=view.prefix)
-        return HoldChange(granted, GRANTED)
+        granted = replace(hold, state=state, granted=hold.claim, granted_logs=view.logs_of(hold.claim))
+        return HoldChange(_on_pool_of(view, granted), GRANTED)
     return _change(hold, HoldState.LOST, below) if hold.granted is None else None
 
 
@@ -248,10 +247,16 @@ def _counted(hold: Hold, view: HoldView, _: TrustedTime) -> HoldChange | None:
 
 
 def _placed(hold: Hold, view: HoldView, _: TrustedTime) -> HoldChange | None:
-    """On which pool: of a grant on everything by a version that did not write it down."""
-    if hold.granted is None or hold.granted_prefix is not None or view.prefix is None:
+    """On which pool: of a grant by a version that did not write down the Kafka, or of one on everything the prefix."""
+    placed = _on_pool_of(view, hold)
+    is_known = None not in {hold.granted_prefix, hold.granted_cluster_id}
+    if hold.granted is None or is_known or None in {placed.granted_prefix, placed.granted_cluster_id}:
         return None
-    return HoldChange(replace(hold, granted_prefix=view.prefix), f"it holds topics of {view.prefix}")
+    return HoldChange(placed, "" if hold.granted_prefix is not None else f"it holds topics of {view.prefix}")
+
+
+def _on_pool_of(view: HoldView, hold: Hold) -> Hold:
+    return replace(hold, granted_prefix=view.prefix, granted_cluster_id=view.cluster_id)
 
 
 def _ended_alone(hold: Hold, view: HoldView, time: TrustedTime) -> HoldChange | None:
