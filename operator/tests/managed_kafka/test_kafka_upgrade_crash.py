@@ -27,7 +27,7 @@ from tests.worlds.managed_world import WAL
 from tests.worlds.purge_world import Calls
 
 LIVES_ALL = os.environ.get("ADVERSARY") == "all"
-EVERY = 1 if LIVES_ALL else 61
+EVERY = 1 if LIVES_ALL else 151
 MOVES = (
     of("finalize"),
     of("edit"),
