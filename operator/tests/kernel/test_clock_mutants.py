@@ -63,7 +63,7 @@ def renewals_by_own_clock(patch: Patch) -> None:
 
 def renewals_by_any_time(patch: Patch) -> None:
     """A renewal is written although nobody knows the API server's time."""
-    patch.setattr(holds, "Agreement", SimpleNamespace(UNKNOWN=None))
+    patch.setattr(holds, "Agreement", SimpleNamespace(UNKNOWN=None, AGREE=Agreement.AGREE))
 
 
 def small_skew_is_a_clock_set_back(patch: Patch) -> None:
