@@ -56,7 +56,7 @@ MUTANTS: tuple[Mutant, ...] = (
         refusals.test_a_topic_that_had_not_begun_when_the_source_died_is_not_forgotten,
     ),
     (
-        rewritten(copies, "_others", "if name not in {*names, *absent}", "if name not in {*names}"),
+        rewritten(copies, "_others", "{*names, *_absent(case)}", "{*names}"),
         refusals.test_a_topic_that_does_not_exist_yet_hinders_nobody,
     ),
     (

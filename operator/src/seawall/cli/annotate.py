@@ -12,7 +12,7 @@ from datetime import datetime
 from typing import Any, Protocol
 
 from seawall.adapters.kube.objects import path_of
-from seawall.api.meta import DEAD_ANNOTATION, PAUSED_ANNOTATION, Key
+from seawall.api.meta import PAUSED_ANNOTATION, Key
 from seawall.api.v1alpha1.cluster import WAL_CLUSTER
 from seawall.cli.annotation_verbs import VERBS, Verb, require_none_dropped, value_of
 from seawall.cli.connection import add_connection, add_operator, add_walcluster, whereabouts
@@ -153,8 +153,7 @@ def _topics(get: Get, arguments: argparse.Namespace, verb: Verb) -> Iterator[str
 
 def _sentence(verb: Verb, value: str | None) -> str:
     if value is None:
-        lapses = ": regions that it names count as any other, whether they have flushed or not"
-        return f"It takes {verb.annotation} away{lapses if verb.annotation == DEAD_ANNOTATION else ''}."
+        return f"It takes {verb.annotation} away{verb.lapses}."
     return f"It sets {verb.annotation}: {value}\n{verb.allows}"
 
 

@@ -54,6 +54,7 @@ class Verb:
         has_expiry: whether it counts for a while only, and must say why.
         approves: what is approved by its digest, and where the status has that.
         removes: it takes the annotation away.
+        lapses: what follows when it is taken away, as a clause.
         restrains: it keeps Seawall from something, and lets it do nothing: it is right whatever has changed meanwhile.
     """
 
@@ -65,6 +66,7 @@ class Verb:
     has_expiry: bool = False
     approves: tuple[str, tuple[str, str]] | None = None
     removes: bool = False
+    lapses: str = ""
     restrains: bool = False
 
 
@@ -88,6 +90,7 @@ VERBS: Mapping[str, Verb] = {
         ("region", is_region_id),
         _names_region,
         has_expiry=True,
+        lapses=": regions that it names count as any other, whether they have flushed or not",
     ),
     "purge-unused": Verb(
         UNUSED_ANNOTATION,

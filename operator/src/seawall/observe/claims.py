@@ -13,7 +13,7 @@ from seawall.api.v1alpha1.purge import WALPurge
 from seawall.api.v1alpha1.restore import WALRestore
 from seawall.api.v1alpha1.verification import WALVerification
 from seawall.domain.clocks import TrustedTime
-from seawall.domain.cluster.identity import pinned_id
+from seawall.domain.cluster.identity import pool_of
 from seawall.domain.cluster.readoption import ReadoptionNow, read_readoption
 from seawall.domain.cluster_name import cluster_name, of_cluster
 from seawall.domain.errors import SeawallError
@@ -267,11 +267,10 @@ def _may_hold_of(hold: WALHold, cluster: WALCluster, others: Mapping[str, WALClu
 
 def _is_at_home(hold: WALHold, cluster: WALCluster) -> bool:
     """Whether all that it claims was granted on the topics that this WALCluster has: its prefix, on its Kafka."""
-    status, own_id = hold.status, pinned_id(cluster)
-    if isinstance(hold.spec, InvalidSpec) or hold.KEPT & hold.unreadable.keys() or own_id is None:
+    found, pool = hold_of(hold), pool_of(cluster)
+    if isinstance(found, InvalidSpec) or pool is None or found.granted != found.claim:
         return False
-    placed = (status.granted_prefix, status.granted_cluster_id)
-    return status.granted == hold.spec.topics and placed == (cluster.prefix, own_id)
+    return (found.granted_prefix, found.granted_cluster_id) == (pool.prefix, pool.cluster_id)
 
 
 def _is_of(obj: WALPurgePolicy | WALVerification, cluster: WALCluster) -> bool:

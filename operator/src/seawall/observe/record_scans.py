@@ -38,10 +38,10 @@ class _Scan:
         """With what was read from where it was."""
         if isinstance(answer, TopicFailure):
             return self
-        more = (
-            {} if answer.unreadable is None else {answer.unreadable: BadRecord(topic, answer.unreadable, answer.what)}
-        )
-        return replace(self, position=answer.position, found={**self.found, **more})
+        found = dict(self.found)
+        if answer.unreadable is not None:
+            found[answer.unreadable] = BadRecord(topic, answer.unreadable, answer.what)
+        return replace(self, position=answer.position, found=found)
 
 
 @dataclass(slots=True)
@@ -73,8 +73,8 @@ class RecordScans:
         # In turn: a log that ends, or that nobody can read, is asked for no more often than a long one.
         for topic in sorted(left, key=lambda name: 0 if name not in known else known[name].reads)[:AT_ONCE]:
             start = asked[topic]
-            before = known.get(topic, _Scan(topic_ids[topic], start, start)).begun_at(start)
-            known[topic] = before.with_more(topic, logs.find_unreadable(topic, max(start, before.position)))
+            begun = known.get(topic, _Scan(topic_ids[topic], start, start)).begun_at(start)
+            known[topic] = begun.with_more(topic, logs.find_unreadable(topic, begun.position))
         with self._lock:
             self._known[key] = known
 

@@ -248,11 +248,12 @@ def _counted(hold: Hold, view: HoldView, _: TrustedTime) -> HoldChange | None:
 
 def _placed(hold: Hold, view: HoldView, _: TrustedTime) -> HoldChange | None:
     """On which pool: of a grant by a version that did not write down the Kafka, or of one on everything the prefix."""
-    placed = _on_pool_of(view, hold)
     is_known = None not in {hold.granted_prefix, hold.granted_cluster_id}
-    if hold.granted is None or is_known or None in {placed.granted_prefix, placed.granted_cluster_id}:
+    if hold.granted is None or is_known or None in {view.prefix, view.cluster_id}:
         return None
-    return HoldChange(placed, "" if hold.granted_prefix is not None else f"it holds topics of {view.prefix}")
+    return HoldChange(
+        _on_pool_of(view, hold), "" if hold.granted_prefix is not None else f"it holds topics of {view.prefix}"
+    )
 
 
 def _on_pool_of(view: HoldView, hold: Hold) -> Hold:

@@ -35,10 +35,8 @@ def lost_by_source(case: Case) -> list[str]:
 
     As far as that was asked: it is before anything is recorded of the end of the copy.
     """
-    needs, source = case.observed.needs or {}, case.observed.source
-    if not isinstance(source, LogsNow):
-        return []
-    absent = (name for name in case.selected if name not in copied(case) and source.is_absent(name))
+    needs, with_copy = case.observed.needs or {}, set(copied(case))
+    absent = [name for name in _absent(case) if name not in with_copy]
     return [name for name in absent if name in needs and needs[name].end > 0]
 
 
@@ -49,9 +47,14 @@ def not_begun(case: Case) -> list[str]:
 
 def _others(case: Case, names: Collection[str]) -> list[str]:
     """The topics that are meant, and are not these; without those that the source does not have."""
+    known = {*names, *_absent(case)}
+    return [name for name in case.selected if name not in known]
+
+
+def _absent(case: Case) -> list[str]:
+    """The topics that are meant, and that the source says it does not have."""
     source = case.observed.source
-    absent = {name for name in case.selected if isinstance(source, LogsNow) and source.is_absent(name)}
-    return [name for name in case.selected if name not in {*names, *absent}]
+    return [name for name in case.selected if source.is_absent(name)] if isinstance(source, LogsNow) else []
 
 
 def source_end(case: Case, name: str) -> int | None:
